@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// frechet_perf: times the suites and the pieces of their floors with Google Benchmark, verifies every row, writes JSON.
+
+#include <frechet/frechet.hpp>
+
+#include "environment.hpp"
+#include "floor.hpp"
+#include "problems.hpp"
+
+#include <CLI/CLI.hpp>
+#include <benchmark/benchmark.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int warm_ups = 3;
+constexpr double mode_tolerance = 1e-8;
+
+struct Timing {
+  double median_ms = 0, iqr_ms = 0;
+};
+
+double quantile(std::vector<double> x, double q) {
+  std::sort(x.begin(), x.end());
+  const double at = q * static_cast<double>(x.size() - 1);
+  const auto i = static_cast<std::size_t>(at);
+  return i + 1 < x.size() ? x[i] + (at - static_cast<double>(i)) * (x[i + 1] - x[i]) : x.back();
+}
+
+/// The usual console table, and the medians and quartiles by name.
+class Collector : public benchmark::ConsoleReporter {
+ public:
+  Collector() : ConsoleReporter(OO_Tabular) {}
+  void ReportRuns(const std::vector<Run>& runs) override {
+    ConsoleReporter::ReportRuns(runs);
+    for (const Run& run : runs) {
+      if (run.run_type != Run::RT_Aggregate) continue;
+      Timing& t = timings[run.run_name.function_name];
+      if (run.aggregate_name == "median") t.median_ms = run.GetAdjustedRealTime();
+      if (run.aggregate_name == "iqr") t.iqr_ms = run.GetAdjustedRealTime();
+    }
+  }
+  std::map<std::string, Timing> timings;
+};
+
+/// Registers f: warm-ups, then `repetitions` samples of as many runs as last about two milliseconds.
+template <class F>
+void time_it(const std::string& name, int repetitions, const F& f) {
+  using Clock = std::chrono::steady_clock;
+  for (int i = 0; i < warm_ups; ++i) f();
+  const auto start = Clock::now();
+  f();
+  const double once = std::chrono::duration<double>(Clock::now() - start).count();
+  const auto runs = static_cast<benchmark::IterationCount>(std::clamp(2e-3 / std::max(once, 1e-7), 1.0, 1e4));
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [f](benchmark::State& state) {
+                                 for (auto _ : state) f();
+                               })
+      ->Iterations(runs)
+      ->Repetitions(repetitions)
+      ->ReportAggregatesOnly()
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime()
+      ->ComputeStatistics("iqr", [](const std::vector<double>& x) { return quantile(x, 0.75) - quantile(x, 0.25); });
+}
+
+struct Options {
+  std::vector<std::string> suites = perf::suites();
+  std::vector<int> sizes;
+  int repetitions = 0;
+  std::string out = "frechet_perf.json";
+};
+
+/// One suite at one size: the rows and the pieces of their floors run next to each other, so that the ratios stay fair
+/// when the speed of the machine drifts.
+bool run(const std::string& suite, int n, const Options& options, json& rows) {
+  const int repetitions = options.repetitions > 0 ? options.repetitions : n >= 1024 ? 7 : n >= 512 ? 9 : 15;
+  const auto all = perf::problems(suite, {n});
+  const std::string at = "/" + std::to_string(n);
+  std::vector<std::shared_ptr<perf::Runner>> runners;
+  std::map<std::string, bool> floors;
+  benchmark::ClearRegisteredBenchmarks();
+  time_it("gemm" + at, repetitions, perf::product(n));
+  for (const auto& p : all) {
+    const std::string piece = perf::name(p.factorisation) + at;
+    if (!floors[piece]) time_it(piece, repetitions, perf::factorisation(p.factorisation, n));
+    floors[piece] = true;
+    runners.emplace_back(p.make(n));
+    time_it(p.name + at, repetitions, [r = runners.back()] { r->run(); });
+  }
+  Collector collector;
+  benchmark::RunSpecifiedBenchmarks(&collector);
+  const double gemm = collector.timings["gemm" + at].median_ms / (2.0 * n * n * n);  // ms per flop
+  bool fine = true;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& p = all[i];
+    const Timing t = collector.timings[p.name + at];
+    const double error = runners[i]->mode_error();
+    const double difference = p.difference_tolerance > 0 ? runners[i]->difference_error() : 0.0;
+    const bool good = error <= mode_tolerance && difference <= p.difference_tolerance;  // false for NaN
+    fine = fine && good;
+    std::printf("check %s %s n = %d: %.1e against the other mode", suite.c_str(), p.name.c_str(), n, error);
+    if (p.difference_tolerance > 0) std::printf(", %.1e against a central difference", difference);
+    std::printf("%s\n", good ? "" : "  FAILED");
+    json row = {{"suite", suite},
+                {"problem", p.name},
+                {"n", n},
+                {"scalar", "f64"},
+                {"backend", frechet::host_backend()},
+                {"threads", perf::threads()},
+                {"median_ms", t.median_ms},
+                {"iqr_ms", t.iqr_ms},
+                {"floor_ms", collector.timings[perf::name(p.factorisation) + at].median_ms + p.rule_flops * gemm},
+                {"check_error", error}};
+    if (p.difference_tolerance > 0) row["difference_error"] = difference;
+    rows.push_back(row);
+  }
+  return fine;
+}
+
+int run_all(const Options& options) {
+  json report = {{"context", perf::context()}, {"rows", json::array()}};
+  bool fine = true;
+  for (const auto& suite : options.suites) {
+    const auto sizes = options.sizes.empty() ? perf::default_sizes(suite) : options.sizes;
+    for (const int n : sizes) {
+      std::printf("\n%s, n = %d, %d thread%s\n", suite.c_str(), n, perf::threads(), perf::threads() == 1 ? "" : "s");
+      fine = run(suite, n, options, report["rows"]) && fine;
+    }
+  }
+  std::ofstream file(options.out);
+  file << report.dump(1) << "\n";
+  if (!file.flush()) {
+    std::fprintf(stderr, "frechet_perf: cannot write %s\n", options.out.c_str());
+    return 1;
+  }
+  std::printf("\n%zu rows %s -> %s\n", report["rows"].size(), fine ? "verified" : "measured, NOT ALL VERIFIED",
+              options.out.c_str());
+  return fine ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Kokkos::ScopeGuard guard(argc, argv);
+  Options options;
+  CLI::App app{"Times value + JVP and value + VJP of the decompositions, beside their floors, and verifies every row."};
+  app.add_option("--suite", options.suites, "suites, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(perf::suites()));
+  app.add_option("--sizes", options.sizes, "matrix sizes, separated by commas; default: the suite's own")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 30000));
+  app.add_option("--repetitions", options.repetitions, "timed samples per row, at least 7; default: by size")
+      ->check(CLI::Range(7, 1000));
+  app.add_option("--out", options.out, "the JSON file to write")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  int one = 1;
+  benchmark::Initialize(&one, argv);
+  try {
+    return run_all(options);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "frechet_perf: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <frechet/ad/traced.hpp>
+
+#include "instantiate.hpp"
+
+namespace frechet::detail {
+
+std::size_t Type::bytes() const {
+  const std::size_t n = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
+  switch (scalar) {
+    case ScalarKind::f32:
+    case ScalarKind::i32:
+      return 4 * n;
+    case ScalarKind::c128:
+      return 16 * n;
+    default:
+      return 8 * n;
+  }
+}
+
+std::string describe(const Type& type) {
+  if (type.rank == 0) return "a scalar";
+  if (type.rank == 1) return "a vector of " + std::to_string(type.rows);
+  return std::to_string(type.rows) + " x " + std::to_string(type.cols);
+}
+
+std::string describe(const std::source_location& where) {
+  const std::string path = where.file_name();
+  return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(where.line());
+}
+
+void throw_traced(const char* operation, const std::string& where, const std::string& message) {
+  throw ArgumentError(std::string("frechet::") + operation + " traced at " + where + ": " + message);
+}
+
+template <class Exec>
+int Graph<Exec>::add_input(const Type& type) {
+  values_.push_back({type, -1});
+  inputs_.push_back(static_cast<int>(values_.size()) - 1);
+  return inputs_.back();
+}
+
+template <class Exec>
+int Graph<Exec>::apply(std::shared_ptr<const Operation<Exec>> operation, std::vector<int> in,
+                       const std::vector<Type>& out, std::string where) {
+  const int node = static_cast<int>(nodes_.size()), first = static_cast<int>(values_.size());
+  std::vector<int> ids;
+  for (const Type& type : out) {
+    ids.push_back(static_cast<int>(values_.size()));
+    values_.push_back({type, node});
+  }
+  nodes_.push_back({std::move(operation), std::move(in), std::move(ids), std::move(where)});
+  return first;
+}
+
+#define FRECHET_GRAPH(EXEC) template class Graph<EXEC>;
+FRECHET_FOR_EACH_EXEC(FRECHET_GRAPH)
+
+}  // namespace frechet::detail

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef FRECHET_SRC_OPERANDS_HPP
+#define FRECHET_SRC_OPERANDS_HPP
+
+#include "vocabulary.hpp"
+
+#include <limits>
+
+// From the user's strides to the normal form and back, and what happens to results of a failed matrix.
+
+namespace frechet::detail {
+
+template <class S>
+bool in_normal_form(const Strided<S>& A) {
+  const bool columns =
+      A.cols <= 1 || (A.col_stride >= A.rows && A.col_stride >= 1 && A.col_stride <= std::numeric_limits<int>::max());
+  return (A.rows <= 1 || A.row_stride == 1) && columns;
+}
+
+template <class S>
+Batch<S> as_batch(const Strided<S>& A) {
+  const int least = A.rows > 1 ? A.rows : 1;
+  const int ld = A.cols > 1 ? static_cast<int>(A.col_stride) : least;
+  return {A.data, A.rows, A.cols, ld, A.count, A.batch_stride};
+}
+
+/// B = A, entry by entry.
+template <class Exec, class From, class To>
+void copy(Context<Exec>& ctx, const From& A, const To& B) {
+  for_each_entry(
+      ctx, "frechet::copy", B.rows, B.cols, B.count, KOKKOS_LAMBDA(int b, int i, int j) { B(b, i, j) = A(b, i, j); });
+}
+
+template <class Exec, class S>
+void fill(Context<Exec>& ctx, const Batch<S>& B, std::type_identity_t<S> value) {
+  for_each_entry(
+      ctx, "frechet::fill", B.rows, B.cols, B.count, KOKKOS_LAMBDA(int b, int i, int j) { B(b, i, j) = value; });
+}
+
+/// An argument in normal form; copied only when its strides need it. Absent stays absent.
+template <class Exec, class S>
+Batch<const S> input(Context<Exec>& ctx, const Strided<const S>& A) {
+  if (!A) return {};
+  if (in_normal_form(A)) return as_batch(A);
+  const auto B = ctx.template matrix<S>(A.rows, A.cols, A.count);
+  copy(ctx, A, B);
+  return B;
+}
+
+/// One Diagnosis per matrix: the caller's, or scratch. Starts out as "nothing found".
+template <class Exec>
+Diagnosis* diagnoses(Context<Exec>& ctx, const DiagnosticsTarget& target, int count) {
+  Diagnosis* d = target.data ? target.data : ctx.template take<Diagnosis>(count);
+  for_each_column(
+      ctx, "frechet::diagnosis", 1, 1, count, KOKKOS_LAMBDA(int b, int) { d[b] = Diagnosis{}; });
+  return d;
+}
+
+KOKKOS_INLINE_FUNCTION bool failed(const Diagnosis& d) { return d.info != 0 || d.nonfinite != 0 || d.deficient != 0; }
+
+/// NaN into the matrices whose computation failed.
+template <class Exec, class S>
+void poison(Context<Exec>& ctx, const Diagnosis* d, const Batch<S>& B) {
+  if (!B) return;
+  for_each_column(
+      ctx, "frechet::poison", 1, B.cols, B.count, KOKKOS_LAMBDA(int b, int j) {
+        if (failed(d[b]))
+          for (int i = 0; i < B.rows; ++i) B(b, i, j) = not_a_number<S>();
+      });
+}
+
+template <class Exec>
+void record_info(Context<Exec>& ctx, const int* info, Diagnosis* d, int count) {
+  for_each_column(
+      ctx, "frechet::info", 1, 1, count, KOKKOS_LAMBDA(int b, int) { d[b].info = info[b]; });
+}
+
+/// B = part of A (see Hermitian), with conjugate mirror; rows = cols.
+template <class S>
+KOKKOS_INLINE_FUNCTION S hermitian_entry(const Strided<const S>& A, Hermitian h, int b, int i, int j) {
+  if (i == j) return make_scalar<S>(real(A(b, i, i)), 0);
+  if (h == Hermitian::part) return Real<S>(0.5) * A(b, i, j) + Real<S>(0.5) * conj(A(b, j, i));
+  return (h == Hermitian::lower) == (i > j) ? A(b, i, j) : conj(A(b, j, i));
+}
+
+struct Finite {
+  bool value = true;
+  KOKKOS_FUNCTION void join(const Finite& other) { value = value && other.value; }
+};
+
+/// B = entry(b, i, j), noting non-finite entries in d. With `clean` a matrix that holds one is set to zero, for solvers
+/// that may not return otherwise; its results are poisoned afterwards.
+template <class Exec, class S, class Entry>
+void load_checked(Context<Exec>& ctx, const Entry& entry, const Batch<S>& B, Diagnosis* d, bool clean) {
+  reduce_matrices<Finite>(
+      ctx, "frechet::load", B.rows, B.cols, B.count,
+      KOKKOS_LAMBDA(int b, int i, int j, Finite& acc) {
+        const S x = entry(b, i, j);
+        B(b, i, j) = x;
+        acc.value = acc.value && finite(x);
+      },
+      KOKKOS_LAMBDA(int b, const Finite& acc) { d[b].nonfinite = acc.value ? 0 : 1; });
+  if (!clean) return;
+  for_each_column(
+      ctx, "frechet::clean", 1, B.cols, B.count, KOKKOS_LAMBDA(int b, int j) {
+        if (d[b].nonfinite)
+          for (int i = 0; i < B.rows; ++i) B(b, i, j) = S(0);
+      });
+}
+
+/// A result on its way to the caller's View: directly where strides and Store allow, else through scratch.
+template <class Exec, class S>
+class Output {
+ public:
+  /// With `adds` the last operation can add to what is there (`beta`, as in gemm); otherwise it overwrites `batch`.
+  Output(Context<Exec>& ctx, const Strided<S>& target, Store store = Store::overwrite, bool adds = false)
+      : ctx_(ctx), target_(target), accumulate_(store == Store::accumulate) {
+    if (!target) return;
+    direct_ = in_normal_form(target) && (!accumulate_ || adds);
+    if (direct_) {
+      batch = as_batch(target);
+      beta = accumulate_ ? S(1) : S(0);
+    } else {
+      batch = ctx.template matrix<S>(target.rows, target.cols, target.count);
+    }
+  }
+  explicit operator bool() const { return bool(target_); }
+
+  Batch<S> batch;
+  S beta = S(0);
+
+  /// Nothing to write: zero, or leave the sum as it is.
+  void commit_zero() {
+    if (!target_ || accumulate_) return;
+    const auto to = target_;
+    for_each_entry(
+        ctx_, "frechet::zero", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = S(0); });
+  }
+  /// Brings the result home; matrices that failed become NaN.
+  void commit(const Diagnosis* d = nullptr) {
+    if (!target_) return;
+    if constexpr (!std::is_integral_v<S>)
+      if (d) poison(ctx_, d, batch);
+    if (direct_) return;
+    const auto from = batch;
+    const auto to = target_;
+    if (accumulate_)
+      for_each_entry(
+          ctx_, "frechet::add", to.rows, to.cols, to.count,
+          KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) += from(b, i, j); });
+    else
+      copy(ctx_, from, to);
+  }
+
+ private:
+  Context<Exec>& ctx_;
+  Strided<S> target_;
+  bool accumulate_ = false, direct_ = false;
+};
+
+/// C = op(A) op(B) for a product known to be Hermitian: only block columns from the diagonal down are multiplied, the
+/// rest is mirrored, so that the result is Hermitian to the last bit.
+template <class Exec, class S>
+void gemm_hermitian(Context<Exec>& ctx, Op opa, Op opb, Batch<const S> A, Batch<const S> B, Batch<S> C) {
+  constexpr int nb = 64;
+  const int n = C.rows, k = opa == Op::none ? A.cols : A.rows;
+  const int step = n > 4 * nb ? (n + 7) / 8 : n > nb ? (n + 3) / 4 : n;
+  for (int j = 0; j < n; j += step) {
+    const int w = n - j < step ? n - j : step;
+    const auto Aj = opa == Op::none ? A.block(j, 0, n - j, k) : A.block(0, j, k, n - j);
+    const auto Bj = opb == Op::none ? B.block(0, j, k, w) : B.block(j, 0, w, k);
+    backend::gemm<Exec, S>(ctx, opa, opb, S(1), Aj, Bj, S(0), C.block(j, j, n - j, w));
+  }
+  for_each_column(
+      ctx, "frechet::mirror", n, n, C.count, KOKKOS_LAMBDA(int b, int j) {
+        for (int i = 0; i < j; ++i) C(b, i, j) = conj(C(b, j, i));
+        if (is_complex<S>) C(b, j, j) = make_scalar<S>(real(C(b, j, j)), 0);
+      });
+}
+
+}  // namespace frechet::detail
+
+#endif

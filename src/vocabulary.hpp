@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef FRECHET_SRC_VOCABULARY_HPP
+#define FRECHET_SRC_VOCABULARY_HPP
+
+#include "context.hpp"
+
+#include <backend.hpp>
+
+// The words the rules are written in, beside the backend's kernels: loops over entries, reductions over columns and
+// matrices. A functor gets (matrix of the batch, row, column). All of them submit to ctx.exec() and do not wait.
+
+namespace frechet::detail {
+
+using backend::Diag;
+using backend::Side;
+using backend::Uplo;
+
+/// Below this number of entries a host loop runs on the calling thread: starting threads would cost more than it saves.
+inline constexpr std::int64_t threads_from = 1 << 15;
+
+template <class Exec>
+bool plain_loop(const Context<Exec>& ctx, std::int64_t entries) {
+  return is_host<Exec> && (ctx.inline_loops() || entries < threads_from);
+}
+
+template <class F>
+struct EntriesOfColumn {
+  F f;
+  int rows, cols;
+  KOKKOS_FUNCTION void operator()(std::int64_t c) const {
+    const int b = static_cast<int>(c / cols), j = static_cast<int>(c % cols);
+    for (int i = 0; i < rows; ++i) f(b, i, j);
+  }
+};
+
+template <class F>
+struct SingleEntry {
+  F f;
+  int rows, cols;
+  KOKKOS_FUNCTION void operator()(std::int64_t e) const {
+    const std::int64_t c = e / rows;
+    f(static_cast<int>(c / cols), static_cast<int>(e % rows), static_cast<int>(c % cols));
+  }
+};
+
+template <class F>
+struct SingleColumn {
+  F f;
+  int cols;
+  KOKKOS_FUNCTION void operator()(std::int64_t c) const { f(static_cast<int>(c / cols), static_cast<int>(c % cols)); }
+};
+
+/// f(b, i, j) for every entry.
+template <class Exec, class F>
+void for_each_entry(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
+  const std::int64_t columns = std::int64_t(cols) * count, entries = columns * rows;
+  if (entries == 0) return;
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  if (plain_loop(ctx, entries)) {
+    for (int b = 0; b < count; ++b)
+      for (int j = 0; j < cols; ++j)
+        for (int i = 0; i < rows; ++i) f(b, i, j);
+  } else if constexpr (is_host<Exec>) {
+    Kokkos::parallel_for(label, Policy(ctx.exec(), 0, columns), EntriesOfColumn<F>{f, rows, cols});
+  } else {
+    Kokkos::parallel_for(label, Policy(ctx.exec(), 0, entries), SingleEntry<F>{f, rows, cols});
+  }
+}
+
+/// f(b, j) for every column; `rows` only tells how much work a column is.
+template <class Exec, class F>
+void for_each_column(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
+  const std::int64_t columns = std::int64_t(cols) * count;
+  if (columns == 0) return;
+  if (plain_loop(ctx, columns * rows)) {
+    for (int b = 0; b < count; ++b)
+      for (int j = 0; j < cols; ++j) f(b, j);
+  } else {
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(ctx.exec(), 0, columns),
+                         SingleColumn<F>{f, cols});
+  }
+}
+
+/// Kokkos reducer over a type with a neutral default value and a member join().
+template <class R>
+struct Join {
+  using reducer = Join;
+  using value_type = R;
+  using result_view_type = Kokkos::View<R, Kokkos::AnonymousSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  R* result;
+  KOKKOS_FUNCTION explicit Join(R& r) : result(&r) {}
+  KOKKOS_FUNCTION void join(R& to, const R& from) const { to.join(from); }
+  KOKKOS_FUNCTION void init(R& r) const { r = R(); }
+  KOKKOS_FUNCTION R& reference() const { return *result; }
+  KOKKOS_FUNCTION result_view_type view() const { return result_view_type(result); }
+  KOKKOS_FUNCTION bool references_scalar() const { return true; }
+};
+
+template <class T>
+struct Sum {
+  T value = T(0);
+  KOKKOS_FUNCTION void add(const T& x) { value += x; }
+  KOKKOS_FUNCTION void join(const Sum& other) { value += other.value; }
+};
+
+/// The largest value; a NaN wins and stays.
+template <class T>
+struct Max {
+  T value = T(0);
+  KOKKOS_FUNCTION void add(const T& x) {
+    if (!(x <= value)) value = value != value ? value : x;
+  }
+  KOKKOS_FUNCTION void join(const Max& other) { add(other.value); }
+};
+
+/// Team kernel of both reductions below: one team per group, `inner` terms in it.
+template <class Exec, class R, class Term, class Finish>
+struct TeamReduction {
+  Term term;
+  Finish finish;
+  std::int64_t inner;
+  KOKKOS_FUNCTION void operator()(const typename Kokkos::TeamPolicy<Exec>::member_type& team) const {
+    R total;
+    const std::int64_t group = team.league_rank();
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, inner), [&](std::int64_t k, R& acc) { term(group, k, acc); }, Join<R>(total));
+    Kokkos::single(Kokkos::PerTeam(team), [&] { finish(group, total); });
+  }
+};
+
+template <class R, class Exec, class Term, class Finish>
+void reduce_by_team(Context<Exec>& ctx, const char* label, std::int64_t groups, std::int64_t inner, const Term& term,
+                    const Finish& finish) {
+  Kokkos::parallel_for(label, Kokkos::TeamPolicy<Exec>(ctx.exec(), static_cast<int>(groups), Kokkos::AUTO),
+                       TeamReduction<Exec, R, Term, Finish>{term, finish, inner});
+}
+
+template <class R, class Term, class Finish>
+struct ReduceColumn {
+  Term term;
+  Finish finish;
+  int rows;
+  KOKKOS_FUNCTION void operator()(int b, int j) const {
+    R acc;
+    for (int i = 0; i < rows; ++i) term(b, i, j, acc);
+    finish(b, j, acc);
+  }
+};
+
+template <class F>
+struct TermOfColumn {
+  F f;
+  int cols;
+  template <class R>
+  KOKKOS_FUNCTION void operator()(std::int64_t c, std::int64_t i, R& acc) const {
+    f(static_cast<int>(c / cols), static_cast<int>(i), static_cast<int>(c % cols), acc);
+  }
+};
+
+template <class F>
+struct TermOfMatrix {
+  F f;
+  int rows;
+  template <class R>
+  KOKKOS_FUNCTION void operator()(std::int64_t b, std::int64_t e, R& acc) const {
+    f(static_cast<int>(b), static_cast<int>(e % rows), static_cast<int>(e / rows), acc);
+  }
+};
+
+template <class F>
+struct FinishColumn {
+  F f;
+  int cols;
+  template <class R>
+  KOKKOS_FUNCTION void operator()(std::int64_t c, const R& r) const {
+    f(static_cast<int>(c / cols), static_cast<int>(c % cols), r);
+  }
+};
+
+/// For every column: R acc; term(b, i, j, acc) over the rows; finish(b, j, acc).
+template <class R, class Exec, class Term, class Finish>
+void reduce_columns(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const Term& term,
+                    const Finish& finish) {
+  if constexpr (is_host<Exec>) {
+    for_each_column(ctx, label, rows, cols, count, ReduceColumn<R, Term, Finish>{term, finish, rows});
+  } else if (cols > 0 && count > 0) {
+    reduce_by_team<R>(ctx, label, std::int64_t(cols) * count, rows, TermOfColumn<Term>{term, cols},
+                      FinishColumn<Finish>{finish, cols});
+  }
+}
+
+/// For every matrix: R acc; term(b, i, j, acc) over all entries; finish(b, acc). Deterministic for given extents.
+template <class R, class Exec, class Term, class Finish>
+void reduce_matrices(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const Term& term,
+                     const Finish& finish) {
+  if constexpr (is_host<Exec>) {
+    if (plain_loop(ctx, std::int64_t(rows) * cols * count) || count > 1) {
+      for_each_column(ctx, label, rows * cols, 1, count, [=](int b, int) {
+        R acc;
+        for (int j = 0; j < cols; ++j)
+          for (int i = 0; i < rows; ++i) term(b, i, j, acc);
+        finish(b, acc);
+      });
+    } else {
+      Scope scope(ctx);
+      R* partial = ctx.template take<R>(static_cast<std::size_t>(cols) * count);
+      for_each_column(ctx, label, rows, cols, count, [=](int b, int j) {
+        R acc;
+        for (int i = 0; i < rows; ++i) term(b, i, j, acc);
+        partial[std::int64_t(b) * cols + j] = acc;
+      });
+      for (int b = 0; b < count; ++b) {
+        R acc;
+        for (int j = 0; j < cols; ++j) acc.join(partial[std::int64_t(b) * cols + j]);
+        finish(b, acc);
+      }
+    }
+  } else if (count > 0) {
+    reduce_by_team<R>(ctx, label, count, std::int64_t(rows) * cols, TermOfMatrix<Term>{term, rows}, finish);
+  }
+}
+
+// --- scalars
+// --------------------------------------------------------------------------------------------------------------
+
+template <class S>
+KOKKOS_INLINE_FUNCTION S conj(const S& x) {
+  if constexpr (is_complex<S>)
+    return Kokkos::conj(x);
+  else
+    return x;
+}
+template <class S>
+KOKKOS_INLINE_FUNCTION Real<S> real(const S& x) {
+  if constexpr (is_complex<S>)
+    return x.real();
+  else
+    return x;
+}
+template <class S>
+KOKKOS_INLINE_FUNCTION Real<S> imag(const S& x) {
+  if constexpr (is_complex<S>)
+    return x.imag();
+  else
+    return S(0);
+}
+/// re + i im; the imaginary part is dropped for real S.
+template <class S>
+KOKKOS_INLINE_FUNCTION S make_scalar(Real<S> re, Real<S> im) {
+  if constexpr (is_complex<S>)
+    return S(re, im);
+  else
+    return re;
+}
+/// |Re| + |Im|: within a factor sqrt(2) of the modulus, and cheap.
+template <class S>
+KOKKOS_INLINE_FUNCTION Real<S> abs1(const S& x) {
+  return Kokkos::fabs(real(x)) + Kokkos::fabs(imag(x));
+}
+template <class S>
+KOKKOS_INLINE_FUNCTION bool finite(const S& x) {
+  return abs1(x) <= Kokkos::Experimental::finite_max_v<Real<S>>;
+}
+template <class S>
+KOKKOS_INLINE_FUNCTION S not_a_number() {
+  constexpr auto nan = Kokkos::Experimental::quiet_NaN_v<Real<S>>;
+  return make_scalar<S>(nan, nan);
+}
+template <class S>
+inline constexpr Real<S> epsilon = Kokkos::Experimental::epsilon_v<Real<S>>;
+
+}  // namespace frechet::detail
+
+#endif

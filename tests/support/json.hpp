@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef FRECHET_TESTS_SUPPORT_JSON_HPP
+#define FRECHET_TESTS_SUPPORT_JSON_HPP
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace frechet::test {
+
+/// A file of the data directory.
+nlohmann::json read_json(const std::string& file);
+
+}  // namespace frechet::test
+
+#endif
