@@ -29,8 +29,8 @@ struct Problem {
   std::string suite, name;
   int n = 0;
   Factorisation factorisation = Factorisation::lu;
-  double rule_flops = 0;            ///< floating-point operations that remain when the factorisation is there
-  double difference_tolerance = 0;  ///< 0: central differences say nothing here, see problems.cpp
+  double rule_flops = 0;     ///< floating-point operations that remain when the factorisation is there
+  bool differences = false;  ///< whether central differences of the loss can check it, see problems.cpp
   std::unique_ptr<Runner> (*make)(int n) = nullptr;
 };
 

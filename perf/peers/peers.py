@@ -32,6 +32,7 @@ def arguments():
     p.add_argument("--sizes", help="comma list; default: the sizes of the suite, up to 1024")
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--min-time", type=float, default=0.3, help="seconds of timed runs to aim at per row (default 0.3)")
+    p.add_argument("--no-plain", action="store_true", help="JAX: only jit")
     p.add_argument("--out", help="JSON file (default: standard output)")
     return p.parse_args()
 
@@ -207,7 +208,7 @@ def main():
             for op in inputs.OPERATIONS[suite]:
                 data = inputs.problem(suite, op, n)
                 for label, variant in variants.items():
-                    if label == "jax_plain" and n > JAX_PLAIN_MAX_N:
+                    if label == "jax_plain" and (args.no_plain or n > JAX_PLAIN_MAX_N):
                         continue
                     runs = variant(op, data)
                     error = contraction_error(runs["jvp"]()[1], runs["vjp"]()[1], data["dA"])

@@ -205,8 +205,10 @@ def main(argv=None):
     (out / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     (out / "report.md").write_text(markdown(report, published), encoding="utf-8")
     failed = [row for row in report["rows"] if misses_check(row)]
-    for row in failed:
+    for row in failed[:10]:
         print(f"[report] check failed: {key(row)}: {row['check_error']}", file=sys.stderr)
+    if failed:
+        print(f"[report] {len(failed)} of {len(report['rows'])} rows failed their check", file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -6,7 +6,12 @@
 #include <string>
 #include <vector>
 
-#include <frechet/frechet.hpp>
+#include <frechet/check.hpp>
+#include <frechet/eigh.hpp>
+#include <frechet/lu.hpp>
+#include <frechet/qr.hpp>
+#include <frechet/solve.hpp>
+#include <frechet/svd.hpp>
 
 #include "dense.hpp"
 

@@ -37,6 +37,29 @@ double central_difference(const std::function<double(double)>& loss_at, double h
 /// The subset of present operands as text, for messages.
 std::string present(bool first, bool second, bool third = false);
 
+/// Extents of the tests: around vector widths, blocks and nothing at all. And two that pass the size from which host loops
+/// run in threads (2^15 entries) and that from which Hermitian products are split finer (256).
+inline constexpr int small_sizes[] = {0, 1, 2, 3, 5, 8, 17, 33, 64, 65};
+inline constexpr int large_sizes[] = {190, 260};
+struct Extents {
+  int rows, cols;
+};
+inline constexpr Extents small_extents[] = {{0, 0}, {0, 2}, {2, 0},  {1, 1},   {1, 4},   {5, 1},   {2, 2},   {3, 5},
+                                            {5, 3}, {8, 8}, {17, 8}, {8, 17}, {33, 33}, {65, 64}, {33, 65}, {64, 65}};
+inline constexpr Extents large_extents[] = {{190, 190}, {260, 140}, {140, 260}};
+inline constexpr Extents few_extents[] = {{1, 1}, {4, 4}, {6, 3}, {3, 6}};
+/// Batches: 0 stands for a single matrix, none for an empty batch.
+inline constexpr int batches[] = {0, 1, 3};
+
+/// A batch of `count` (0: a single matrix) made of make().
+template <class Make>
+Dense many(int count, const Make& make) {
+  if (count == 0) return make();
+  std::vector<Dense> all;
+  for (int b = 0; b < count; ++b) all.push_back(make());
+  return stack(all);
+}
+
 /// A test over scalars, and its name for each.
 class ScalarTest : public testing::TestWithParam<Scalar> {
  protected:

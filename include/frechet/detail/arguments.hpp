@@ -161,8 +161,7 @@ class Arguments {
       static_assert(V::rank() == rank || V::rank() == rank + 1,
                     "frechet: matrices are Views of rank 2, vectors of rank 1, one more for a batch");
       check_type<S, V>();
-      if (view.size() == 0 && std::int64_t(want.count) * want.rows * want.cols != 0)
-        return Strided<S>{nullptr, want.rows, want.cols, want.count};
+      if (view.size() == 0) return Strided<S>{nullptr, want.rows, want.cols, want.count};
       bool same = V::rank() == rank + (want.batched ? 1 : 0);
       if (same) {
         const std::size_t b = want.batched ? 1 : 0;

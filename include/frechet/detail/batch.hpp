@@ -18,7 +18,7 @@ struct Strided {
   KOKKOS_FUNCTION S& operator()(int b, int i, int j) const {
     return data[b * batch_stride + i * row_stride + j * col_stride];
   }
-  explicit operator bool() const { return data != nullptr; }
+  KOKKOS_FUNCTION explicit operator bool() const { return data != nullptr; }
   operator Strided<const S>() const requires(!std::is_const_v<S>) {
     return {data, rows, cols, count, row_stride, col_stride, batch_stride};
   }
@@ -34,7 +34,7 @@ struct Batch {
   KOKKOS_FUNCTION S& operator()(int b, int i, int j) const { return data[b * stride + i + std::int64_t(j) * ld]; }
   /// Matrix b of the batch.
   KOKKOS_FUNCTION S* matrix(int b) const { return data + b * stride; }
-  explicit operator bool() const { return data != nullptr; }
+  KOKKOS_FUNCTION explicit operator bool() const { return data != nullptr; }
   operator Batch<const S>() const requires(!std::is_const_v<S>) { return {data, rows, cols, ld, count, stride}; }
   /// Rows [i, i + m) and columns [j, j + n) of every matrix.
   Batch block(int i, int j, int m, int n) const {
