@@ -21,7 +21,7 @@ using frechet::inner;
 using frechet::sum;
 
 MatrixView matrix(const Matrix& A, int rows, int cols) {
-  const MatrixView view("perf", static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
+  MatrixView view("perf", static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
   const auto host = Kokkos::create_mirror_view(view);
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < cols; ++j)
@@ -30,7 +30,7 @@ MatrixView matrix(const Matrix& A, int rows, int cols) {
   return view;
 }
 VectorView vector(const Matrix& a) {
-  const VectorView view("perf", a.size());
+  VectorView view("perf", a.size());
   const auto host = Kokkos::create_mirror_view(view);
   for (std::size_t i = 0; i < a.size(); ++i) host(i) = a[i];
   Kokkos::deep_copy(view, host);
@@ -58,13 +58,13 @@ class LossRunner final : public Runner {
   LossRunner(bool jvp, F f, MatrixView A, MatrixView dA, Constants... constants)
       : jvp_(jvp),
         f_(f),
-        A_(A),
-        dA_(dA),
-        gA_("gA", A.extent(0), A.extent(1)),
+        A_(std::move(A)),
+        dA_(std::move(dA)),
+        gA_("gA", A_.extent(0), A_.extent(1)),
         value_("value"),
         slope_("slope"),
         one_("one"),
-        inputs_(A, constants...),
+        inputs_(A_, constants...),
         forward_(ad_.jvp_program(f, inputs_, frechet::wrt(0))),
         reverse_(ad_.vjp_program(f, inputs_, frechet::wrt(0))) {
     Kokkos::deep_copy(one_, 1.0);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace frechet::detail {
@@ -85,7 +86,7 @@ class Context {
  public:
   using memory_space = typename Exec::memory_space;
 
-  explicit Context(const Exec& exec) : exec_(exec) {}
+  explicit Context(Exec exec) : exec_(std::move(exec)) {}
   const Exec& exec() const { return exec_; }
 
   /// Whether loops run as plain loops on the calling thread (the caller passed a host instance without threads).

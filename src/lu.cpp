@@ -35,15 +35,21 @@ void check_pivots(Context<Exec>& ctx, const Batch<const S>& U, int m, Diagnosis*
   require_pivots<Exec, S>(ctx, U, m <= U.cols && k > 0 ? k - 1 : k, d);
 }
 
-/// lower = stril(K) with zeros elsewhere, upper = triu(K) with zeros elsewhere; either may be absent.
+/// lower = stril(K) with `diagonal` and zeros above, upper = triu(K) with zeros below; either may be absent.
 template <class Exec, class S>
-void split(Context<Exec>& ctx, const Batch<const S>& K, const Batch<S>& lower, const Batch<S>& upper) {
-  for_each_entry(
-      ctx, "frechet::lu::split", K.rows, K.cols, K.count, KOKKOS_LAMBDA(int b, int i, int j) {
-        const S x = K(b, i, j);
-        if (lower) lower(b, i, j) = i > j ? x : S(0);
-        if (upper) upper(b, i, j) = i <= j ? x : S(0);
-      });
+void split(Context<Exec>& ctx, const Batch<const S>& K, const Batch<S>& lower, const Batch<S>& upper, S diagonal) {
+  const int k = K.rows < K.cols ? K.rows : K.cols;
+  if (lower)
+    for_each_part(
+        ctx, "frechet::lu::lower", K.rows, k, K.count, KOKKOS_LAMBDA(int b, int i, int j) { lower(b, i, j) = S(0); },
+        KOKKOS_LAMBDA(int b, int i, int j) { lower(b, i, j) = diagonal; },
+        KOKKOS_LAMBDA(int b, int i, int j) { lower(b, i, j) = K(b, i, j); });
+  if (upper)
+    for_each_part(
+        ctx, "frechet::lu::upper", k, K.cols, K.count,
+        KOKKOS_LAMBDA(int b, int i, int j) { upper(b, i, j) = K(b, i, j); },
+        KOKKOS_LAMBDA(int b, int i, int j) { upper(b, i, j) = K(b, i, j); },
+        KOKKOS_LAMBDA(int b, int i, int j) { upper(b, i, j) = S(0); });
 }
 
 }  // namespace
@@ -62,14 +68,9 @@ void lu(Context<Exec>& ctx, Strided<const S> A, Strided<S> L, Strided<S> U, Stri
   int* info = ctx.template take<int>(count);
   backend::getrf<Exec, S>(ctx, work, pivots, info);
   if (p) permutation(ctx, pivots, k, p.batch);
-  const Batch<S> lower = l.batch, upper = u.batch;
-  const bool have_l = bool(l), have_u = bool(u);
-  for_each_entry(
-      ctx, "frechet::lu::split", m, n, count, KOKKOS_LAMBDA(int b, int i, int j) {
-        const S x = work(b, i, j);
-        if (have_l && j < k) lower(b, i, j) = i > j ? x : i == j ? S(1) : S(0);
-        if (have_u && i < k) upper(b, i, j) = i <= j ? x : S(0);
-      });
+  if (work.data != l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));
+  split<Exec, S>(ctx, work, {}, u.batch, S(1));
+  if (work.data == l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));  // last: it overwrites the work
   l.commit(d);
   u.commit(d);
   p.commit();
@@ -104,7 +105,7 @@ void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   // In the output's memory where it is wanted; a triangle the other output needs lives in scratch.
   const Batch<S> lower = l ? l.batch.block(0, 0, k, k) : m < n ? ctx.template matrix<S>(k, k, count) : Batch<S>{};
   const Batch<S> upper = u ? u.batch.block(0, 0, k, k) : m > n ? ctx.template matrix<S>(k, k, count) : Batch<S>{};
-  split<Exec, S>(ctx, K, lower, upper);
+  split<Exec, S>(ctx, K, lower, upper, S(0));
   if (l && m > n) {
     const auto L2 = vL.block(k, 0, m - k, k), dL2 = l.batch.block(k, 0, m - k, k);
     copy(ctx, M.block(k, 0, m - k, k), dL2);
@@ -138,27 +139,32 @@ void lu_vjp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   const auto U1 = safe_factor<Exec, S>(ctx, vU, m <= n);
   const auto G = ctx.template matrix<S>(m, n, count);
   const auto lower = ctx.template matrix<S>(k, k, count), upper = ctx.template matrix<S>(k, k, count);
-  const bool have_l = bool(gL), have_u = bool(gU);
-  for_each_entry(
-      ctx, "frechet::lu::cotangents", k, k, count, KOKKOS_LAMBDA(int b, int i, int j) {
-        lower(b, i, j) = have_l && i > j ? gL(b, i, j) : S(0);
-        upper(b, i, j) = have_u && i <= j ? gU(b, i, j) : S(0);
-      });
-  if (have_l) backend::trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, lower);
-  if (have_u) backend::trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, upper);
-  for_each_entry(
-      ctx, "frechet::lu::rectangle", m - k, k, count,
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, k + i, j) = have_l ? gL(b, k + i, j) : S(0); });
-  for_each_entry(
-      ctx, "frechet::lu::rectangle", k, n - k, count,
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, k + j) = have_u ? gU(b, i, k + j) : S(0); });
-  if (m > n && have_l)
-    gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(-1), vL.block(k, 0, m - k, k), G.block(k, 0, m - k, k), S(1), upper);
-  if (m < n && have_u)
-    gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), G.block(0, k, k, n - k), vU.block(0, k, k, n - k), S(1), lower);
-  for_each_entry(
-      ctx, "frechet::lu::join", k, k, count,
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = i > j ? lower(b, i, j) : upper(b, i, j); });
+  const auto vGL = input(ctx, gL), vGU = input(ctx, gU);
+  if (gL)
+    split<Exec, S>(ctx, vGL.block(0, 0, k, k), lower, {}, S(0));
+  else
+    fill(ctx, lower, S(0));
+  if (gU)
+    split<Exec, S>(ctx, vGU.block(0, 0, k, k), {}, upper, S(0));
+  else
+    fill(ctx, upper, S(0));
+  if (gL) backend::trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, lower);
+  if (gU) backend::trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, upper);
+  const auto below = G.block(k, 0, m - k, k), right = G.block(0, k, k, n - k);
+  if (gL)
+    copy(ctx, vGL.block(k, 0, m - k, k), below);
+  else
+    fill(ctx, below, S(0));
+  if (gU)
+    copy(ctx, vGU.block(0, k, k, n - k), right);
+  else
+    fill(ctx, right, S(0));
+  if (m > n && gL) gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(-1), vL.block(k, 0, m - k, k), below, S(1), upper);
+  if (m < n && gU) gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), right, vU.block(0, k, k, n - k), S(1), lower);
+  for_each_part(
+      ctx, "frechet::lu::join", k, k, count, KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = upper(b, i, j); },
+      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = upper(b, i, j); },
+      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = lower(b, i, j); });
   backend::trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, G.block(0, 0, k, n));
   backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, G.block(0, 0, m, k));
   poison(ctx, d, G);

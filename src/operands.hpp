@@ -24,11 +24,30 @@ Batch<S> as_batch(const Strided<S>& A) {
   return {A.data, A.rows, A.cols, ld, A.count, A.batch_stride};
 }
 
+/// f(A) with A as a Batch where its strides are those of one: loops over unit strides are worth a copy of their code.
+template <class S, class F>
+void with_unit_stride(const Strided<S>& A, const F& f) {
+  if (A && in_normal_form(A))
+    f(as_batch(A));
+  else
+    f(A);
+}
+template <class S, class F>
+void with_unit_stride(const Batch<S>& A, const F& f) {
+  f(A);
+}
+
+template <class Exec, class From, class To>
+void copy_entries(Context<Exec>& ctx, const From& from, const To& to) {
+  for_each_entry(
+      ctx, "frechet::copy", to.rows, to.cols, to.count,
+      KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, i, j); });
+}
 /// B = A, entry by entry.
 template <class Exec, class From, class To>
 void copy(Context<Exec>& ctx, const From& A, const To& B) {
-  for_each_entry(
-      ctx, "frechet::copy", B.rows, B.cols, B.count, KOKKOS_LAMBDA(int b, int i, int j) { B(b, i, j) = A(b, i, j); });
+  with_unit_stride(
+      A, [&](const auto& from) { with_unit_stride(B, [&](const auto& to) { copy_entries(ctx, from, to); }); });
 }
 
 template <class Exec, class S>
@@ -83,29 +102,38 @@ KOKKOS_INLINE_FUNCTION S hermitian_entry(const Strided<const S>& A, Hermitian h,
   return (h == Hermitian::lower) == (i > j) ? A(b, i, j) : conj(A(b, j, i));
 }
 
-struct Finite {
-  bool value = true;
-  KOKKOS_FUNCTION void join(const Finite& other) { value = value && other.value; }
+struct NonFinite {
+  int found = 0;
+  KOKKOS_FUNCTION void join(const NonFinite& other) { found |= other.found; }
 };
 
 /// B = entry(b, i, j), noting non-finite entries in d. With `clean` a matrix that holds one is set to zero, for solvers
 /// that may not return otherwise; its results are poisoned afterwards.
 template <class Exec, class S, class Entry>
-void load_checked(Context<Exec>& ctx, const Entry& entry, const Batch<S>& B, Diagnosis* d, bool clean) {
-  reduce_matrices<Finite>(
+void load_entries(Context<Exec>& ctx, const Entry& entry, const Batch<S>& B, Diagnosis* d, bool clean) {
+  reduce_matrices<NonFinite>(
       ctx, "frechet::load", B.rows, B.cols, B.count,
-      KOKKOS_LAMBDA(int b, int i, int j, Finite& acc) {
+      KOKKOS_LAMBDA(int b, int i, int j, NonFinite& acc) {
         const S x = entry(b, i, j);
         B(b, i, j) = x;
-        acc.value = acc.value && finite(x);
+        acc.found |= finite(x) ? 0 : 1;
       },
-      KOKKOS_LAMBDA(int b, const Finite& acc) { d[b].nonfinite = acc.value ? 0 : 1; });
+      KOKKOS_LAMBDA(int b, const NonFinite& acc) { d[b].nonfinite = acc.found; });
   if (!clean) return;
   for_each_column(
       ctx, "frechet::clean", 1, B.cols, B.count, KOKKOS_LAMBDA(int b, int j) {
         if (d[b].nonfinite)
           for (int i = 0; i < B.rows; ++i) B(b, i, j) = S(0);
       });
+}
+
+template <class Exec, class S, class Entry>
+void load_checked(Context<Exec>& ctx, const Entry& entry, const Batch<S>& B, Diagnosis* d, bool clean) {
+  load_entries(ctx, entry, B, d, clean);
+}
+template <class Exec, class S>
+void load_checked(Context<Exec>& ctx, const Strided<const S>& A, const Batch<S>& B, Diagnosis* d, bool clean) {
+  with_unit_stride(A, [&](const auto& from) { load_entries(ctx, from, B, d, clean); });
 }
 
 /// A result on its way to the caller's View: directly where strides and Store allow, else through scratch.

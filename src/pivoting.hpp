@@ -22,34 +22,46 @@ void permutation(Context<Exec>& ctx, const int* pivots, int k, const Batch<int>&
       });
 }
 
-/// to = P^T from: row i is row perm(i).
 template <class Exec, class S, class From>
-void gather_rows(Context<Exec>& ctx, const Batch<const int>& perm, const From& from, const Batch<S>& to) {
+void gather_entries(Context<Exec>& ctx, const Batch<const int>& perm, const From& from, const Batch<S>& to) {
   for_each_entry(
       ctx, "frechet::lu::gather", to.rows, to.cols, to.count,
       KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, perm(b, i, 0), j); });
 }
-
-/// to = P from, or to += P from: row perm(i) is row i.
+/// to = P^T from: row i is row perm(i).
 template <class Exec, class S, class From>
-void scatter_rows(Context<Exec>& ctx, const Batch<const int>& perm, const From& from, const Strided<S>& to,
-                  Store store) {
-  const bool add = store == Store::accumulate;
+void gather_rows(Context<Exec>& ctx, const Batch<const int>& perm, const From& from, const Batch<S>& to) {
+  with_unit_stride(from, [&](const auto& x) { gather_entries(ctx, perm, x, to); });
+}
+
+template <class Exec, class S, class To>
+void scatter_entries(Context<Exec>& ctx, const Batch<const int>& perm, const Batch<S>& from, const To& to, bool add) {
   for_each_entry(
       ctx, "frechet::lu::scatter", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
         S& entry = to(b, perm(b, i, 0), j);
         entry = add ? entry + from(b, i, j) : from(b, i, j);
       });
 }
+/// to = P from, or to += P from: row perm(i) is row i.
+template <class Exec, class S>
+void scatter_rows(Context<Exec>& ctx, const Batch<const int>& perm, const Batch<S>& from, const Strided<S>& to,
+                  Store store) {
+  with_unit_stride(to, [&](const auto& x) { scatter_entries(ctx, perm, from, x, store == Store::accumulate); });
+}
 
-/// deficient = 1 where one of the first `pivots` diagonal entries of U is exactly zero.
+/// deficient = 1 where one of the first `pivots` diagonal entries of U is exactly zero, nonfinite = 1 where the diagonal
+/// holds NaN or Inf: a factorisation that failed leaves NaN there.
 template <class Exec, class S>
 void require_pivots(Context<Exec>& ctx, const Batch<const S>& U, int pivots, Diagnosis* d) {
   for_each_column(
-      ctx, "frechet::lu::deficient", pivots, 1, U.count, KOKKOS_LAMBDA(int b, int) {
-        int zero = 0;
-        for (int i = 0; i < pivots; ++i) zero += U(b, i, i) == S(0);
+      ctx, "frechet::lu::deficient", U.rows, 1, U.count, KOKKOS_LAMBDA(int b, int) {
+        int zero = 0, bad = 0;
+        for (int i = 0; i < U.rows; ++i) {
+          zero += i < pivots && U(b, i, i) == S(0);
+          bad += !finite(U(b, i, i));
+        }
         d[b].deficient = zero > 0 ? 1 : 0;
+        d[b].nonfinite = bad > 0 ? 1 : 0;
       });
 }
 

@@ -11,12 +11,18 @@
 namespace frechet::detail {
 namespace {
 
+template <class Exec, class S, class From>
+void copy_upper_entries(Context<Exec>& ctx, const From& from, const Batch<S>& to) {
+  for_each_part(
+      ctx, "frechet::qr::upper", to.rows, to.cols, to.count,
+      KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, i, j); },
+      KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, i, j); },
+      KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = S(0); });
+}
 /// to = upper triangle (trapezoid) of from, zero below.
 template <class Exec, class S, class From>
 void copy_upper(Context<Exec>& ctx, const From& from, const Batch<S>& to) {
-  for_each_entry(
-      ctx, "frechet::qr::upper", to.rows, to.cols, to.count,
-      KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = i <= j ? from(b, i, j) : S(0); });
+  with_unit_stride(from, [&](const auto& x) { copy_upper_entries(ctx, x, to); });
 }
 
 struct Independent {
@@ -120,10 +126,11 @@ void qr_jvp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
     backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR, B);
     const auto C = ctx.template matrix<S>(n, n, count);
     backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, B, S(0), C);
-    for_each_entry(
-        ctx, "frechet::qr::W", n, n, count, KOKKOS_LAMBDA(int b, int i, int j) {
-          W(b, i, j) = i < j ? C(b, i, j) + conj(C(b, j, i)) : i == j ? make_scalar<S>(real(C(b, i, i)), 0) : S(0);
-        });
+    for_each_part(
+        ctx, "frechet::qr::W", n, n, count,
+        KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = C(b, i, j) + conj(C(b, j, i)); },
+        KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, i) = make_scalar<S>(real(C(b, i, j)), 0); },
+        KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = S(0); });
     if (q) backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vQ, W, S(1), q.batch);
     if (r) {
       copy(ctx, W, r.batch);
@@ -136,10 +143,10 @@ void qr_jvp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
     const auto D = ctx.template matrix<S>(m, m, count);
     copy(ctx, C.block(0, 0, m, m), D);
     backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR.block(0, 0, m, m), D);
-    for_each_entry(
-        ctx, "frechet::qr::Omega", m, m, count, KOKKOS_LAMBDA(int b, int i, int j) {
-          W(b, i, j) = i > j ? D(b, i, j) : i < j ? -conj(D(b, j, i)) : make_scalar<S>(0, imag(D(b, i, i)));
-        });
+    for_each_part(
+        ctx, "frechet::qr::Omega", m, m, count, KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = -conj(D(b, j, i)); },
+        KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, i) = make_scalar<S>(0, imag(D(b, i, j))); },
+        KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = D(b, i, j); });
     if (q) backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, W, S(0), q.batch);
     if (r) {
       backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), W, vR, S(1), r.batch);
@@ -176,10 +183,10 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
       copy(ctx, gQ, out.batch);
       backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(-1), vQ, out.batch, S(bool(gR)), M);
     }
-    for_each_entry(
-        ctx, "frechet::qr::Y", n, n, count, KOKKOS_LAMBDA(int b, int i, int j) {
-          Y(b, i, j) = i < j ? M(b, i, j) : i > j ? conj(M(b, j, i)) : make_scalar<S>(real(M(b, i, i)), 0);
-        });
+    for_each_part(
+        ctx, "frechet::qr::Y", n, n, count, KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = M(b, i, j); },
+        KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, i) = make_scalar<S>(real(M(b, i, j)), 0); },
+        KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = conj(M(b, j, i)); });
     backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, Y, S(bool(gQ)), out.batch);
     backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR, out.batch);
   } else {
@@ -190,10 +197,10 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
       backend::gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), G, vR, S(0), M);
     }
     if (gQ) backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, input(ctx, gQ), S(bool(gR)), M);
-    for_each_entry(
-        ctx, "frechet::qr::Y", m, m, count, KOKKOS_LAMBDA(int b, int i, int j) {
-          Y(b, i, j) = i > j ? M(b, i, j) - conj(M(b, j, i)) : i == j ? make_scalar<S>(0, imag(M(b, i, i))) : S(0);
-        });
+    for_each_part(
+        ctx, "frechet::qr::Y", m, m, count, KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = S(0); },
+        KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, i) = make_scalar<S>(0, imag(M(b, i, j))); },
+        KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = M(b, i, j) - conj(M(b, j, i)); });
     backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR.block(0, 0, m, m), Y);
     if (gR)
       backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, G, S(0), out.batch);

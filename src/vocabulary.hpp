@@ -81,6 +81,46 @@ void for_each_column(Context<Exec>& ctx, const char* label, int rows, int cols, 
   }
 }
 
+template <class Above, class On, class Below>
+struct PartsOfColumn {
+  Above above;
+  On on;
+  Below below;
+  int rows;
+  KOKKOS_FUNCTION void operator()(int b, int j) const {
+    const int d = j < rows ? j : rows;
+    for (int i = 0; i < d; ++i) above(b, i, j);
+    if (j < rows) on(b, j, j);
+    for (int i = j + 1; i < rows; ++i) below(b, i, j);
+  }
+};
+
+template <class Above, class On, class Below>
+struct PartOfEntry {
+  Above above;
+  On on;
+  Below below;
+  KOKKOS_FUNCTION void operator()(int b, int i, int j) const {
+    if (i < j)
+      above(b, i, j);
+    else if (i == j)
+      on(b, i, j);
+    else
+      below(b, i, j);
+  }
+};
+
+/// above(b, i, j) for i < j, on(b, j, j), below(b, i, j) for i > j: the parts of a triangular pass, each in a loop of
+/// its own.
+template <class Exec, class Above, class On, class Below>
+void for_each_part(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const Above& above,
+                   const On& on, const Below& below) {
+  if constexpr (is_host<Exec>)
+    for_each_column(ctx, label, rows, cols, count, PartsOfColumn<Above, On, Below>{above, on, below, rows});
+  else
+    for_each_entry(ctx, label, rows, cols, count, PartOfEntry<Above, On, Below>{above, on, below});
+}
+
 /// Kokkos reducer over a type with a neutral default value and a member join().
 template <class R>
 struct Join {

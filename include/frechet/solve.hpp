@@ -90,6 +90,7 @@ void solve_vjp(const Exec& exec, const LUView& LU, const PView& perm, const XVie
   const auto sp = args.required("perm", args.template vector<const int>("perm", perm, a, a.rows));
   int r = args.template right_sides<LUView>("gB", gB);
   if (r < 0) r = args.template right_sides<LUView>("gX", gX);
+  if (r < 0) r = args.template right_sides<LUView>("X", X);
   const auto sX = args.template right_side<const S>("X", X, a, a.rows, r);
   const auto sgX = args.template right_side<const S>("gX", gX, a, a.rows, r);
   const auto sgA = args.template matrix<S>("gA", gA, a, a.rows, a.rows);

@@ -11,7 +11,7 @@ OPERATIONS = {
     RANDOM: ["eigh", "lu", "qr", "solve", "svd"],
 }
 MODES = ["jvp", "vjp"]
-SIZES = {FIXED: [256, 512], RANDOM: [8, 32, 64, 128, 256, 512, 1024]}
+SIZES = {FIXED: [2, 4, 8, 256, 512], RANDOM: [8, 32, 64, 128, 256, 512, 1024]}
 
 _SEEDS_SMALL = {"svd_s": 10, "qr": 4, "eigh": 5, "lu": 52, "solve": 11}  # n <= 8
 _SEEDS = {"svd_s": 34, "qr": 26, "eigh": 27, "lu": 54, "solve": 35}

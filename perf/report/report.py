@@ -39,6 +39,11 @@ def merge(ours, theirs):
     """report.json as a dictionary."""
     context = dict(ours[0]["context"]) if ours else {}
     rows = [dict(row) for content in ours for row in content["rows"]]
+    for name in context:  # what differs between the runs, such as the environment, is shown for each; the date is the first
+        values = [c["context"].get(name) for c in ours]
+        distinct = [v for i, v in enumerate(values) if v not in values[:i]]
+        if len(distinct) > 1 and name != "date":
+            context[name] = distinct
     context["threads"] = sorted({row["threads"] for row in rows})
     context["peers"] = {}
     for content in theirs:

@@ -102,6 +102,14 @@ class Report(unittest.TestCase):
     def test_nothing_measured(self):
         self.assertEqual(self.run_report(peer("jax", "jax", 1.0))[0], 1)
 
+    def test_context_that_differs_between_runs(self):
+        one, two = frechet(row()), frechet(row(threads=2))
+        one["context"].update(date="a", environment={"OMP_NUM_THREADS": "1"})
+        two["context"].update(date="b", environment={"OMP_NUM_THREADS": "2"})
+        _, merged, text = self.run_report(one, two)
+        self.assertEqual((merged["context"]["date"], merged["context"]["git"]), ("a", "abc"))
+        self.assertIn("- environment: OMP_NUM_THREADS 1, OMP_NUM_THREADS 2\n", text)
+
     def test_geometric_means(self):
         rows = [row(median=2.0, floor=1.0), row(problem="lu_vjp", median=8.0, floor=1.0)]
         _, _, text = self.run_report(frechet(*rows), peer("pytorch", "pytorch", 4.0),

@@ -24,9 +24,9 @@ std::string describe(const Type& type) {
   return std::to_string(type.rows) + " x " + std::to_string(type.cols);
 }
 
-std::string describe(const std::source_location& where) {
-  const std::string path = where.file_name();
-  return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(where.line());
+std::string describe(const Where& where) {
+  const std::string path = where.file;
+  return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(where.line);
 }
 
 void throw_traced(const char* operation, const std::string& where, const std::string& message) {

@@ -107,7 +107,7 @@ struct Program<Exec>::Plan {
   }
 
   void analyse(const std::vector<bool>& with_respect_to);
-  void plan_forward(const std::vector<bool>& wanted, const std::vector<bool>& derivative_wanted);
+  void plan_forward(const std::vector<bool>& needed, const std::vector<bool>& flowing);
   void plan_backward(const std::vector<bool>& present);
   void allocate(const std::vector<bool>& needs_home);
   void execute(const std::vector<Step>& steps, Store store);

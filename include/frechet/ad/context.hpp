@@ -184,7 +184,7 @@ class AdContext {
   using C = detail::Compiled<Exec>;
 
  public:
-  explicit AdContext(const Exec& exec = Exec()) : exec_(exec) {}
+  explicit AdContext(Exec exec = Exec()) : exec_(std::move(exec)) {}
   const Exec& exec() const { return exec_; }
 
   template <class F, class In>

@@ -11,8 +11,6 @@ namespace frechet {
 
 namespace detail {
 
-using Where = std::source_location;
-
 template <class Exec>
 using OperationPtr = std::shared_ptr<const Operation<Exec>>;
 

@@ -183,17 +183,17 @@ template <class Exec, class Tuple, bool Required, class... V>
 auto operands_of(const char* what, const std::tuple<V...>& views, const TypesOf<Tuple>& types, unsigned wanted) {
   constexpr std::size_t n = std::tuple_size_v<Tuple>;
   static_assert(sizeof...(V) == n, "frechet: the program was traced with another number of inputs or outputs");
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+  const auto all = [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::array<Operand, n>{operand<Exec, std::tuple_element_t<I, Tuple>, Required>(
         what, I, std::get<I>(views), types[I], (wanted >> I & 1U) != 0U)...};
-  }
-  (std::make_index_sequence<n>());
+  };
+  return all(std::make_index_sequence<n>());
 }
 
 /// Operands of all arguments of one kind: a single View, a tuple of them, or one `none` for all.
 template <class Exec, class Tuple, bool Required, class V>
 auto operands(const char* what, const V& views, const TypesOf<Tuple>& types, unsigned wanted) {
-  if constexpr (IsTuple<V>::value) {
+  if constexpr (IsTuple<V>::value) {  // NOLINT(bugprone-branch-clone): they differ in `views`
     return operands_of<Exec, Tuple, Required>(what, views, types, wanted);
   } else if constexpr (is_none<V> && std::tuple_size_v<Tuple> != 1) {
     std::array<Operand, std::tuple_size_v<Tuple>> all;

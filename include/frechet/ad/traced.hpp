@@ -6,7 +6,6 @@
 #include <frechet/detail/exec.hpp>
 
 #include <memory>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -106,6 +105,15 @@ class Operation {
   virtual Reads vjp_reads(unsigned dout, unsigned din) const = 0;
 };
 
+/// The place of a call in the user's code. std::source_location would do the same; clang has it from version 16 only.
+struct Where {
+  const char* file;
+  int line;
+  static constexpr Where current(const char* at_file = __builtin_FILE(), int at_line = __builtin_LINE()) {
+    return {at_file, at_line};
+  }
+};
+
 /// The record of one traced function.
 template <class Exec>
 class Graph {
@@ -136,7 +144,7 @@ class Graph {
 };
 
 [[noreturn]] void throw_traced(const char* operation, const std::string& where, const std::string& message);
-std::string describe(const std::source_location& where);
+std::string describe(const Where& where);
 
 }  // namespace detail
 

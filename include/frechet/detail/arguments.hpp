@@ -65,16 +65,16 @@ class Arguments {
   Strided<S> vector(const char* name, const V& view, const Shape& like, int rows) {
     return operand<S, 1>(name, view, {like.batched, like.count, rows, 1});
   }
-  /// Columns of a right side: 1 where it is a vector, that is of one rank less than the matrix; -1 for none.
+  /// Columns of a right side: 1 where it is a vector, that is of one rank less than the matrix; -1 where it is absent.
   template <class MatrixView, class V>
   int right_sides(const char* name, const V& view) const {
     if constexpr (is_none<V>) {
       return -1;
-    } else if constexpr (V::rank() + 1 == MatrixView::rank()) {
-      return 1;
     } else {
-      static_assert(V::rank() == MatrixView::rank(), "frechet: a right side has the rank of the matrix, or one less");
-      return extent(name, view, V::rank() - 1);
+      static_assert(V::rank() == MatrixView::rank() || V::rank() + 1 == MatrixView::rank(),
+                    "frechet: a right side has the rank of the matrix, or one less");
+      if (view.size() == 0) return -1;
+      return V::rank() == MatrixView::rank() ? extent(name, view, V::rank() - 1) : 1;
     }
   }
   /// A right side of known extents: rows x cols, or a vector.
