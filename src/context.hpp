@@ -6,6 +6,7 @@
 #include <frechet/detail/exec.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -52,11 +53,14 @@ class Arena {
       exec.fence("frechet::Arena: growing the workspace");
       const std::size_t need = peak_;
       release();
-      add_chunk(need);
+      try {
+        add_chunk(need);
+      } catch (
+          const std::exception&) {  // a Scope ends here, maybe while another exception passes: take() will try again
+        used_ = 0;
+      }
     }
   }
-  std::size_t peak_bytes() const { return peak_; }
-  void reset_peak() { peak_ = total_; }
 
  private:
   struct Chunk {

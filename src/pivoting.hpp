@@ -49,8 +49,8 @@ void scatter_rows(Context<Exec>& ctx, const Batch<const int>& perm, const Batch<
   with_unit_stride(to, [&](const auto& x) { scatter_entries(ctx, perm, from, x, store == Store::accumulate); });
 }
 
-/// deficient = 1 where one of the first `pivots` diagonal entries of U is exactly zero, nonfinite = 1 where the diagonal
-/// holds NaN or Inf: a factorisation that failed leaves NaN there.
+/// deficient = 1 where one of the first `pivots` diagonal entries of U is exactly zero, nonfinite = 1 where the
+/// diagonal holds NaN or Inf: a factorisation that failed leaves NaN there.
 template <class Exec, class S>
 void require_pivots(Context<Exec>& ctx, const Batch<const S>& U, int pivots, Diagnosis* d) {
   for_each_column(

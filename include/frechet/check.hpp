@@ -22,8 +22,7 @@ template <class Exec, class T, class... P>
 void check(const Exec& exec, const Kokkos::View<T, P...>& diagnostics, const std::string& what = "frechet",
            bool strict = false) {
   static_assert(std::is_same_v<T, Diagnosis*>, "frechet: check() takes a Diagnostics View");
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), diagnostics);
-  exec.fence("frechet::check");
+  const auto host = Kokkos::create_mirror_view(Kokkos::HostSpace(), diagnostics);
   Kokkos::deep_copy(exec, host, diagnostics);
   exec.fence("frechet::check");
   for (std::size_t i = 0; i < host.extent(0); ++i)

@@ -2,10 +2,6 @@
 #ifndef FRECHET_TESTS_SUPPORT_CALLS_HPP
 #define FRECHET_TESTS_SUPPORT_CALLS_HPP
 
-#include <ostream>
-#include <string>
-#include <vector>
-
 #include <frechet/check.hpp>
 #include <frechet/eigh.hpp>
 #include <frechet/lu.hpp>
@@ -15,12 +11,18 @@
 
 #include "dense.hpp"
 
-// The operations of level 1 as functions of Dense: each call makes Kokkos Views of the wanted scalar and memory layout in the
-// execution space's memory, fills outputs with NaN beforehand, and checks that no byte beside the outputs was written.
+#include <ostream>
+#include <string>
+#include <vector>
+
+// The operations of level 1 as functions of Dense: each call makes Kokkos Views of the wanted scalar and memory layout
+// in the execution space's memory, fills outputs with NaN beforehand, and checks that no byte beside the outputs was
+// written.
 
 namespace frechet::test {
 
 enum class Scalar { f32, f64, c64, c128 };
+inline constexpr Scalar double_scalars[] = {Scalar::f64, Scalar::c128};
 inline constexpr Scalar all_scalars[] = {Scalar::f32, Scalar::f64, Scalar::c64, Scalar::c128};
 
 /// How operands lie in memory. A batch of Form::left has the batch index as the fastest one.
@@ -35,8 +37,8 @@ inline constexpr Form all_forms[] = {Form::left, Form::right, Form::padded, Form
 struct Flavour {
   Scalar scalar = Scalar::f64;
   Form form = Form::left;
-  bool serial = false;    ///< pass an instance of Kokkos::Serial instead of the default execution space
-  bool diagnose = true;   ///< pass a View for diagnostics
+  bool serial = false;   ///< pass an instance of Kokkos::Serial instead of the default execution space
+  bool diagnose = true;  ///< pass a View for diagnostics
   bool complex() const { return scalar == Scalar::c64 || scalar == Scalar::c128; }
   bool single() const { return scalar == Scalar::f32 || scalar == Scalar::c64; }
   double epsilon() const { return single() ? 0x1p-23 : 0x1p-52; }

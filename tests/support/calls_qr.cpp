@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
-
 #include "site.hpp"
+
+#include <algorithm>
 
 namespace frechet::test {
 

@@ -30,7 +30,8 @@ Solution solve_jvp(const Flavour& flavour, const Solution& x, Opt dA, Opt dB, So
   return r;
 }
 
-Gradient solve_vjp(const Flavour& flavour, const Solution& x, Opt gX, SolveOptions o, Want want, Opt start_a, Opt start_b) {
+Gradient solve_vjp(const Flavour& flavour, const Solution& x, Opt gX, SolveOptions o, Want want, Opt start_a,
+                   Opt start_b) {
   Gradient r;
   const int n = x.LU.rows;
   on_site(flavour, x.LU, [&](auto&& site) {

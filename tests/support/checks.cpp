@@ -19,10 +19,11 @@ void expect_orthonormal(const Flavour& f, const Dense& Q, const std::string& wha
   }
 }
 
-void expect_same(const Flavour& f, const Dense& computed, const Dense& expected, const std::string& what, double units) {
+void expect_same(const Flavour& f, const Dense& computed, const Dense& expected, const std::string& what,
+                 double units) {
   const double size = max_abs(expected), error = max_abs(computed - expected);
-  EXPECT_LE(error, units * f.epsilon() * size) << what << ' ' << name(f.scalar) << ' ' << name(f.form)
-                                               << ": largest entry " << size;
+  EXPECT_LE(error, units * f.epsilon() * size)
+      << what << ' ' << name(f.scalar) << ' ' << name(f.form) << ": largest entry " << size;
 }
 
 void Pairing::add(Opt tangent, Opt cotangent) {
@@ -39,6 +40,14 @@ void expect_adjoint(const Flavour& f, const Pairing& forward, const Pairing& rev
 
 double central_difference(const std::function<double(double)>& loss_at, double h) {
   return (loss_at(h) - loss_at(-h)) / (2 * h);
+}
+
+std::string extents(int m, int n) {
+  std::string text(1, ' ');
+  text += std::to_string(m);
+  text += " x ";
+  text += std::to_string(n);
+  return text;
 }
 
 std::string present(bool first, bool second, bool third) {

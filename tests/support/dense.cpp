@@ -141,7 +141,8 @@ bool all_nan(const Dense& A) {
 }
 
 bool all_finite(const Dense& A) {
-  return std::all_of(A.data.begin(), A.data.end(), [](Z x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); });
+  return std::all_of(A.data.begin(), A.data.end(),
+                     [](Z x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); });
 }
 
 bool identical(const Dense& A, const Dense& B) {
@@ -177,6 +178,16 @@ Dense Random::hermitian_like(const Dense& A) {
 }
 
 Dense Random::orthonormal(int rows, int cols) {
+  if (rows > 100) {  // cheaper: some columns of three reflections
+    Dense Q(rows, cols);
+    for (int j = 0; j < cols; ++j) Q(j, j) = 1;
+    for (int k = 0; k < 3; ++k) {
+      Dense v = matrix(rows, 1);
+      v = Z(1 / norm(v)) * v;
+      Q = Q - Z(2) * (v * (adjoint(v) * Q));
+    }
+    return Q;
+  }
   Dense Q = matrix(rows, cols);
   for (int j = 0; j < cols; ++j)
     for (int pass = 0; pass < 2; ++pass) {  // Gram and Schmidt, twice is enough

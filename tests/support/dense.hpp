@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-// Matrices of the tests: complex double on the host, whatever the scalar under test, so that everything that is not a call
-// of the library is compiled once. Plain loops, meant to be obviously right.
+// Matrices of the tests: complex double on the host, whatever the scalar under test, so that everything that is not a
+// call of the library is compiled once. Plain loops, meant to be obviously right.
 
 namespace frechet::test {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "golden.hpp"
 
-#include <cstdio>
-#include <fstream>
+#include "json.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "json.hpp"
+#include <cstdio>
+#include <fstream>
 
 namespace frechet::test {
 
@@ -76,9 +76,10 @@ Case to_case(const json& j) {
 }  // namespace
 
 double Case::tolerance(const Flavour& f, const std::string& result, double size) const {
-  // The rule of the golden values, stated for double. In single precision inputs are rounded by as much as 2^-24 of an entry,
-  // which is what `sensitivity` measures for 2^-52, and arithmetic is less precise by the same factor. It may exceed the
-  // result itself (graded matrices, whose derivative single precision does not hold): such cases are not informative.
+  // The rule of the golden values, stated for double. In single precision inputs are rounded by as much as 2^-24 of an
+  // entry, which is what `sensitivity` measures for 2^-52, and arithmetic is less precise by the same factor. It may
+  // exceed the result itself (graded matrices, whose derivative single precision does not hold): such cases are not
+  // informative.
   return (1000 * sensitivity.at(result) + 1e-13 * size) * (f.epsilon() / 0x1p-52);
 }
 
@@ -103,7 +104,8 @@ bool Case::informative(const Flavour& f) const {
   return tells;
 }
 
-void for_each_golden(const std::string& op, const Flavour& f, Counts counts, const std::function<void(const Stack&)>& check) {
+void for_each_golden(const std::string& op, const Flavour& f, Counts counts,
+                     const std::function<void(const Stack&)>& check) {
   const auto cases = golden_cases(op, f.complex());
   EXPECT_EQ(static_cast<int>(cases.size()), counts.cases);
   std::map<std::string, Stack> batches;
@@ -133,10 +135,11 @@ Dense gather(const Stack& cases, const std::function<Dense(const Case&)>& part) 
   return stack(all);
 }
 
-void expect_golden(const Flavour& f, const Case& c, const std::string& result, const Dense& computed, const Dense& golden,
-                   const std::string& what) {
+void expect_golden(const Flavour& f, const Case& c, const std::string& result, const Dense& computed,
+                   const Dense& golden, const std::string& what) {
   const double size = max_abs(golden), error = max_abs(computed - golden), allowed = c.tolerance(f, result, size);
-  EXPECT_LE(error, allowed) << c.id << ' ' << what << ": error " << error / allowed << " of the tolerance, largest entry " << size;
+  EXPECT_LE(error, allowed) << c.id << ' ' << what << ": error " << error / allowed
+                            << " of the tolerance, largest entry " << size;
 }
 
 void expect_golden(const Flavour& f, const Case& c, const std::string& result, double computed, double golden) {

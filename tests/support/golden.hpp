@@ -2,12 +2,12 @@
 #ifndef FRECHET_TESTS_SUPPORT_GOLDEN_HPP
 #define FRECHET_TESTS_SUPPORT_GOLDEN_HPP
 
+#include "calls.hpp"
+
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
-
-#include "calls.hpp"
 
 // Golden values of data/<op>.json: derivatives by central differences in 110-digit arithmetic, without any formula.
 
@@ -36,14 +36,14 @@ using Stack = std::vector<const Case*>;
 /// Cases of one operation, real or complex.
 std::vector<Case> golden_cases(const std::string& op, bool complex);
 
-/// How many cases there are, and in how many the tolerance is small enough to tell right from wrong: graded matrices are
-/// beyond single precision.
+/// How many cases there are, and in how many the tolerance is small enough to tell right from wrong: graded matrices
+/// are beyond single precision.
 struct Counts {
   int cases, informative_double, informative_single;
 };
 
-/// Runs check on every case alone and on all cases that share a batch_key as a batch (a case without company twice), and
-/// expects that so many ran.
+/// Runs check on every case alone and on all cases that share a batch_key as a batch (a case without company twice),
+/// and expects that so many ran.
 void for_each_golden(const std::string& op, const Flavour&, Counts, const std::function<void(const Stack&)>& check);
 
 /// part(case) of every case as one operand: a batch, or a single matrix if there is only one.
@@ -54,8 +54,8 @@ void expect_golden(const Flavour&, const Case&, const std::string& result, const
                    const std::string& what);
 void expect_golden(const Flavour&, const Case&, const std::string& result, double computed, double golden);
 
-/// A diagnosis of a loss that is well defined must have nothing to say; unless eigenvalues or singular values differ by less
-/// than this precision can tell, so that it is right to complain.
+/// A diagnosis of a loss that is well defined must have nothing to say; unless eigenvalues or singular values differ by
+/// less than this precision can tell, so that it is right to complain.
 void expect_no_alarm(const Flavour&, const Case&, const Diagnosis&);
 
 }  // namespace frechet::test

@@ -2,9 +2,9 @@
 #ifndef FRECHET_TESTS_SUPPORT_JSON_HPP
 #define FRECHET_TESTS_SUPPORT_JSON_HPP
 
-#include <string>
-
 #include <nlohmann/json.hpp>
+
+#include <string>
 
 namespace frechet::test {
 
