@@ -48,10 +48,12 @@ class Frechet(CMakePackage):
     depends_on("blas", when="host_backend=lapack")
     depends_on("lapack", when="host_backend=lapack")
 
+    depends_on("nlohmann-json@3.10:", when="+tests")
+    depends_on("nlohmann-json@3.10:", when="+perf")
     depends_on("googletest@1.12:", when="+tests")
+    depends_on("python@3.9:", when="+tests+perf", type=("build", "test"))
     with when("+perf"):
         depends_on("benchmark@1.7:")
-        depends_on("nlohmann-json@3.10:")
         depends_on("cli11@2.1:")
 
     # Variant "cuda" comes with the CUDA backend: the CudaPackage mixin, a Kokkos with the same
