@@ -127,6 +127,22 @@ KOKKOS_INLINE_FUNCTION R largest(const Batch<const R>& w, int b) {
   return Kokkos::fmax(Kokkos::fabs(w(b, 0, 0)), Kokkos::fabs(w(b, w.rows - 1, 0)));
 }
 
+/// A gap in units of the largest value; zero where all values are.
+template <class R>
+KOKKOS_INLINE_FUNCTION R relative(R gap, R scale) {
+  return scale > R(0) ? Kokkos::fabs(gap) / scale : scale == R(0) ? R(0) : scale;
+}
+
+/// Factors of a failed factorisation are NaN, and so will be what is made of them.
+template <class Exec, class S>
+void note_factor(Context<Exec>& ctx, const Batch<const S>& A, Diagnosis* d) {
+  if (A.rows == 0 || A.cols == 0) return;
+  for_each_column(
+      ctx, "frechet::factor", 1, 1, A.count, KOKKOS_LAMBDA(int b, int) {
+        if (!finite(A(b, 0, 0))) d[b].nonfinite = 1;
+      });
+}
+
 template <class R>
 struct Spread {
   R gap = Kokkos::Experimental::infinity_v<R>;
@@ -148,7 +164,7 @@ void note_spread(Context<Exec>& ctx, const Batch<const R>& w, const Batch<const 
         acc.size = Kokkos::fmax(acc.size, Kokkos::fabs(gw(b, i, 0)));
         if (i + 1 == w.rows) return;
         const R scale = largest(w, b), gap = Kokkos::fabs(w(b, i + 1, 0) - w(b, i, 0));
-        acc.gap = Kokkos::fmin(acc.gap, gap / scale);
+        acc.gap = Kokkos::fmin(acc.gap, relative(gap, scale));
         if (q.within(gap, scale))
           acc.difference = Kokkos::fmax(acc.difference, Kokkos::fabs(gw(b, i + 1, 0) - gw(b, i, 0)));
       },

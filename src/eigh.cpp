@@ -53,12 +53,14 @@ void eigh_jvp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
   Output<Exec, R> values(ctx, dw);
   Output<Exec, S> vectors(ctx, dV);
+  if (!values && !vectors) return;
   if (!dA) {
     values.commit_zero();
     vectors.commit_zero();
     return;
   }
   const auto vw = input(ctx, w);
+  note_factor(ctx, vw, d);
   const auto vV = input(ctx, V);
   Batch<const S> T_in;
   if (o.hermitian == Hermitian::part) {
@@ -104,7 +106,7 @@ void eigh_jvp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
         const S p = R(0.5) * P(b, i, j) + R(0.5) * conj(P(b, j, i));
         const R size = sizes(b, i, 0) + sizes(b, j, 0), noise = R(noise_units) * epsilon<S> * size;
         K(b, i, j) = q.forward(p, gap, noise, scale);
-        acc.gap = Kokkos::fmin(acc.gap, Kokkos::fabs(gap) / scale);
+        acc.gap = Kokkos::fmin(acc.gap, relative(gap, scale));
         if (q.within(gap, scale) && abs1(p) > noise) acc.coupling = Kokkos::fmax(acc.coupling, abs1(p) / size);
       },
       KOKKOS_LAMBDA(int b, const Hidden<R>& acc) { acc.store(d[b]); });
@@ -125,6 +127,7 @@ void eigh_vjp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
   if (!gw && !gV) return out.commit_zero();
   const auto vV = input(ctx, V);
   const auto vw = input(ctx, w);
+  note_factor(ctx, vw, d);
   const auto vg = input(ctx, gw);
   const auto T = ctx.template matrix<S>(n, n, count);
   const auto q = quotient<S>(o.degeneracy, o.tolerance);
@@ -153,7 +156,7 @@ void eigh_vjp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
           const R scale = largest(vw, b), gap = vw(b, j, 0) - vw(b, i, 0);
           const S x = R(0.5) * X(b, i, j) - R(0.5) * conj(X(b, j, i));
           G(b, i, j) = q.reverse(x, gap, noise, scale);
-          acc.gap = Kokkos::fmin(acc.gap, Kokkos::fabs(gap) / scale);
+          acc.gap = Kokkos::fmin(acc.gap, relative(gap, scale));
           if (q.within(gap, scale) && abs1(x) > noise)
             acc.gauge = Kokkos::fmax(acc.gauge, abs1(x) / (sizes(b, i, 0) + sizes(b, j, 0)));
         },

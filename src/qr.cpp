@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <frechet/qr.hpp>
 
+#include "degeneracy.hpp"
 #include "instantiate.hpp"
 #include "operands.hpp"
 #include "rules.hpp"
@@ -56,7 +57,7 @@ template <class Exec>
 void require_rank(Context<Exec>& ctx, int k, int count, Diagnosis* d) {
   for_each_column(
       ctx, "frechet::qr::deficient", 1, 1, count,
-      KOKKOS_LAMBDA(int b, int) { d[b].deficient = d[b].rank < k ? 1 : 0; });
+      KOKKOS_LAMBDA(int b, int) { d[b].deficient = d[b].nonfinite == 0 && d[b].rank < k ? 1 : 0; });
 }
 
 }  // namespace
@@ -118,6 +119,7 @@ void qr_jvp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
   const auto vQ = input(ctx, Q);
   const auto vR = input(ctx, R);
   note_rank<Exec, S>(ctx, vR, m, d);
+  note_factor(ctx, vR, d);
   require_rank(ctx, k, count, d);
   const auto W = ctx.template matrix<S>(k, k, count);
   if (m >= n) {
@@ -172,6 +174,7 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
   const auto vQ = input(ctx, Q);
   const auto vR = input(ctx, R);
   note_rank<Exec, S>(ctx, vR, m, d);
+  note_factor(ctx, vR, d);
   require_rank(ctx, k, count, d);
   const auto M = ctx.template matrix<S>(k, k, count), Y = ctx.template matrix<S>(k, k, count);
   if (m >= n) {

@@ -138,6 +138,7 @@ void svd_jvp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
   Output<Exec, S> left(ctx, dU), right(ctx, dVh);
   Output<Exec, R> values(ctx, ds);
+  if (!left && !values && !right) return;
   if (!dA) {
     left.commit_zero();
     values.commit_zero();
@@ -147,6 +148,7 @@ void svd_jvp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
   const auto vU = input(ctx, U);
   const auto vV = input(ctx, Vh);
   const auto vs = input(ctx, s);
+  note_factor(ctx, vs, d);
   const auto vA = input(ctx, dA);
   note_rank<Exec, R>(ctx, vs, m > n ? m : n, d);
   const auto T = ctx.template matrix<S>(m, k, count);
@@ -184,7 +186,7 @@ void svd_jvp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
         const S along = i == j && !is_complex<S> ? S(0) : zero.forward(odd, sum, noise, top);
         K(b, i, j) = across + along;
         L(b, i, j) = across - along;
-        if (i != j) acc.gap = Kokkos::fmin(acc.gap, Kokkos::fabs(gap) / top);
+        if (i != j) acc.gap = Kokkos::fmin(acc.gap, relative(gap, top));
         if (i != j && q.within(gap, top) && abs1(even) > noise)
           acc.coupling = Kokkos::fmax(acc.coupling, abs1(even) / size);
         if (zero.within(sum, top) && abs1(odd) > noise) acc.coupling = Kokkos::fmax(acc.coupling, abs1(odd) / size);
@@ -231,6 +233,7 @@ void svd_vjp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
   const auto vU = input(ctx, U);
   const auto vV = input(ctx, Vh);
   const auto vs = input(ctx, s);
+  note_factor(ctx, vs, d);
   const auto vg = input(ctx, gs);
   note_rank<Exec, R>(ctx, vs, m > n ? m : n, d);
   const auto q = quotient<S>(o.degeneracy, o.tolerance);
@@ -276,7 +279,7 @@ void svd_vjp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
         else
           g += q.reverse(even, gap, noise, top);
         G(b, i, j) = g;
-        if (i != j) acc.gap = Kokkos::fmin(acc.gap, Kokkos::fabs(gap) / top);
+        if (i != j) acc.gap = Kokkos::fmin(acc.gap, relative(gap, top));
         if ((i == j || q.within(gap, top)) && abs1(even) > noise)
           acc.gauge = Kokkos::fmax(acc.gauge, abs1(even) / size);
         if (zero.within(sum, top) && abs1(odd) > noise) acc.gauge = Kokkos::fmax(acc.gauge, abs1(odd) / size);

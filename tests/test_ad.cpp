@@ -391,7 +391,9 @@ TEST(AdContext, ErrorsWhileTracingNameOperationExtentsAndPlace) {
     EXPECT_NE(got.find(extents), std::string::npos) << got;
   };
   expect(message([&] { ad.value([](auto X) { return matmul(X, X); }, a); }), "matmul", "3 x 4 and 3 x 4");
-  expect(message([&] { ad.value([](auto X) { return X + transpose(X); }, a); }), "add", "3 x 4 and 4 x 3");
+  expect(message([&] { ad.value([](auto X) { return add(X, transpose(X)); }, a); }), "add", "3 x 4 and 4 x 3");
+  EXPECT_EQ(message([&] { ad.value([](auto X) { return X - transpose(X); }, a); }),
+            "frechet::subtract traced at an operator: operands are 3 x 4 and 4 x 3");
   expect(message([&] { ad.value([](auto X) { return trace(X); }, a); }), "trace", "3 x 4, not square");
   expect(message([&] { ad.value([](auto X) { return eigh(X).w; }, a); }), "eigh", "3 x 4, not square");
   expect(message([&] { ad.value([](auto X) { return solve(X, X); }, a); }), "solve", "3 x 4, not square");
@@ -400,6 +402,79 @@ TEST(AdContext, ErrorsWhileTracingNameOperationExtentsAndPlace) {
   auto program = ad.value_program([](auto X) { return sum(X); }, a);
   const Kokkos::View<double, Space> value("value");
   EXPECT_EQ(message([&] { program(s, value); }), "frechet::AdContext: input 0 is 3 x 3, expected 3 x 4");
+}
+
+TEST(AdContext, OutputsMayNotShareMemoryWithOtherOperands) {
+  Random random(13);
+  const auto a = put<Matrix<double>>(random.matrix(3, 3)), d = put<Matrix<double>>(random.matrix(3, 3));
+  const Matrix<double> o("o", 3, 3), g("g", 3, 3);
+  AdContext<Exec> ad;
+  const auto f = [](auto X) { return matmul(X, X); };
+  auto forward = ad.jvp_program(f, a);
+  auto reverse = ad.vjp_program(f, a);
+  EXPECT_THROW(reverse.pullback(d, g), ArgumentError) << "nothing has run forward";
+  EXPECT_EQ(message([&] { forward(a, d, a, g); }), "frechet::AdContext: output 0 shares its memory with input");
+  EXPECT_THROW(forward(a, d, o, o), ArgumentError);
+  EXPECT_THROW(forward(a, d, o, d), ArgumentError);
+  reverse.forward(a, o);
+  EXPECT_THROW(reverse.pullback(d, d), ArgumentError);
+  EXPECT_THROW(reverse.pullback(d, a), ArgumentError);
+  EXPECT_THROW(reverse.pullback(d, o), ArgumentError);
+  EXPECT_NO_THROW(reverse.pullback(d, g));
+  auto [value, pullback] = ad.vjp([](auto X, auto Y) { return inner(X, Y); }, std::tie(a, d));
+  EXPECT_THROW(pullback(1.0, std::tie(g, g)), ArgumentError) << "one gradient View for two inputs";
+  EXPECT_THROW((void)wrt(33), ArgumentError);
+  EXPECT_THROW((void)ad.vjp_program(f, a, wrt(5)), ArgumentError);
+}
+
+TEST(AdContext, PullbacksOutliveTheValuesThatWereDropped) {
+  Random random(14);
+  const Dense A = random.hermitian(6);
+  const auto a = put<Matrix<double>>(A);
+  const Vector<double> one = put<Vector<double>>(constant(6, 1, 1));
+  const Matrix<double> g("g", 6, 6);
+  AdContext<Exec> ad;
+  auto pullback = ad.vjp([](auto X) { return eigh(X); }, a).second;
+  for (int i = 0; i < 20; ++i)
+    Kokkos::deep_copy(Matrix<double>("other", 6, 6), 7.0);  // takes memory that was given back
+  pullback(std::tuple(one, none), g);
+  EXPECT_LT(norm(fetch(g) - identity(6)), 1e-14);
+}
+
+TEST(Rules, NoOutputWantedIsNoWork) {
+  const Exec exec;
+  const auto V = put<Matrix<double>>(identity(3));
+  const Vector<double> w("w", 3);
+  EXPECT_NO_THROW(eigh_jvp(exec, w, V, V, none, none));
+  EXPECT_NO_THROW(svd_jvp(exec, V, w, V, V, none, none, none));
+  EXPECT_NO_THROW(qr_jvp(exec, V, V, V, none, none));
+  EXPECT_NO_THROW(eigh(exec, V, none, none));
+  EXPECT_NO_THROW(svd(exec, V, none, none, none));
+}
+
+TEST(Rules, FactorsOfAFailedFactorisationAreDiagnosed) {
+  const Exec exec;
+  const auto I = put<Matrix<double>>(identity(2)), N = put<Matrix<double>>(constant(2, 2, Z(std::nan(""), 0)));
+  const auto v = put<Vector<double>>(constant(2, 1, Z(std::nan(""), 0)));
+  const Matrix<double> g("g", 2, 2);
+  const Diagnostics<Space> d("d", 1);
+  const auto expect = [&](const char* what) {
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), d);
+    EXPECT_EQ(explain(host(0)), "the input holds NaN or Inf") << what;
+    EXPECT_TRUE(all_nan(fetch(g))) << what;
+  };
+  eigh_vjp(exec, v, N, none, I, g, {.diagnostics = d});
+  expect("eigh_vjp");
+  eigh_jvp(exec, v, N, I, none, g, {.diagnostics = d});
+  expect("eigh_jvp");
+  svd_vjp(exec, N, v, N, I, none, none, g, {.diagnostics = d});
+  expect("svd_vjp");
+  svd_jvp(exec, N, v, N, I, g, none, none, {.diagnostics = d});
+  expect("svd_jvp");
+  qr_vjp(exec, N, N, I, none, g, {.diagnostics = d});
+  expect("qr_vjp");
+  qr_jvp(exec, N, N, I, g, none, {.diagnostics = d});
+  expect("qr_jvp");
 }
 
 TEST(AdContext, EmptyMatrices) {

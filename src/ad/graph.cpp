@@ -25,6 +25,7 @@ std::string describe(const Type& type) {
 }
 
 std::string describe(const Where& where) {
+  if (!where.file) return "an operator";
   const std::string path = where.file;
   return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(where.line);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <frechet/ad/program.hpp>
 #include <frechet/check.hpp>
+#include <frechet/detail/arguments.hpp>
 
 #include "instantiate.hpp"
 #include "operands.hpp"
@@ -83,6 +84,7 @@ struct Program<Exec>::Plan {
   char* memory = nullptr;
   Diagnosis* diagnoses = nullptr;
   std::size_t bytes = 0;
+  bool ran = false;
 
   Plan(std::shared_ptr<const Graph<Exec>> g, std::vector<int> out, Mode m, const Instance<Exec>& i)
       : graph(std::move(g)), outputs(std::move(out)), mode(m), instance(i), ctx(i.exec) {
@@ -112,6 +114,22 @@ struct Program<Exec>::Plan {
   void allocate(const std::vector<bool>& needs_home);
   void execute(const std::vector<Step>& steps, Store store);
 };
+
+namespace {
+
+/// An output may not start where another operand starts; see Arguments::check_aliases.
+void require_distinct(const Operand* outputs, std::size_t n, const char* name, const Operand* others, std::size_t m,
+                      const char* other) {
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < m; ++j) {
+      if (outputs == others && i == j) continue;
+      if (outputs[i].data && outputs[i].data == others[j].data && outputs[i].type.bytes() > 0)
+        throw_argument("frechet::AdContext", std::string(name) + " " + std::to_string(i) + " shares its memory with " +
+                                                 other + (m > 1 ? " " + std::to_string(j) : ""));
+    }
+}
+
+}  // namespace
 
 /// Needed values and derivatives, from the outputs back. In mode jvp `flowing` marks wanted tangents, in vjp present
 /// cotangents: both run from the outputs to the active inputs.
@@ -363,6 +381,17 @@ void Program<Exec>::run(const Operand* inputs, const Operand* tangents, const Op
   Plan& p = *plan_;
   Scope scope(p.ctx);
   const auto& ids = p.graph->inputs();
+  const std::size_t n = ids.size(), m = p.outputs.size();
+  require_distinct(outputs, m, "output", inputs, n, "input");
+  require_distinct(outputs, m, "output", outputs, m, "output");
+  if (p.mode == Mode::jvp) {
+    require_distinct(outputs, m, "output", tangents, n, "tangent");
+    require_distinct(output_tangents, m, "output tangent", inputs, n, "input");
+    require_distinct(output_tangents, m, "output tangent", tangents, n, "tangent");
+    require_distinct(output_tangents, m, "output tangent", outputs, m, "output");
+    require_distinct(output_tangents, m, "output tangent", output_tangents, m, "output tangent");
+  }
+  p.ran = true;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     p.slots[static_cast<std::size_t>(ids[i])] = inputs[i];
     if (p.mode == Mode::jvp) p.slots[static_cast<std::size_t>(p.derivative(ids[i]))] = tangents[i];
@@ -395,11 +424,19 @@ template <class Exec>
 void Program<Exec>::pullback(const Operand* cotangents, const Operand* gradients, Store store) {
   Plan& p = *plan_;
   Scope scope(p.ctx);
+  if (!p.ran) throw_argument("frechet::AdContext", "pullback of a program that has not run forward");
+  const auto& ids = p.graph->inputs();
+  const std::size_t n = ids.size(), m = p.outputs.size();
+  require_distinct(gradients, n, "gradient", cotangents, m, "cotangent");
+  require_distinct(gradients, n, "gradient", gradients, n, "gradient");
+  for (const int v : ids)
+    require_distinct(gradients, n, "gradient", &p.slots[static_cast<std::size_t>(v)], 1, "an input");
+  for (const int v : p.outputs)
+    require_distinct(gradients, n, "gradient", &p.slots[static_cast<std::size_t>(v)], 1, "an output");
   for (std::size_t o = 0; o < p.outputs.size(); ++o) {
     p.slots[static_cast<std::size_t>(p.seed[o])] = cotangents[o];
     if (p.direct[o]) p.slots[static_cast<std::size_t>(p.derivative(p.outputs[o]))] = cotangents[o];
   }
-  const auto& ids = p.graph->inputs();
   for (std::size_t i = 0; i < ids.size(); ++i) p.slots[static_cast<std::size_t>(p.derivative(ids[i]))] = gradients[i];
   p.execute(p.backward, store);
 }

@@ -20,6 +20,8 @@ struct Wrt {
 };
 template <class... I>
 constexpr Wrt wrt(I... inputs) {
+  if (((inputs < 0 || inputs > 31) || ... || false))
+    throw ArgumentError("frechet::wrt: inputs are numbered from 0 to 31");
   return {((1U << static_cast<unsigned>(inputs)) | ... | 0U)};
 }
 
@@ -120,8 +122,8 @@ class VjpProgram : public TracedProgram<Exec, Inputs, Outputs> {
   void forward(const In& in, const Out& values) {
     this->program_->run(this->inputs(in).data(), nullptr, this->outputs("output", values).data(), nullptr);
   }
-  /// Gradients at the inputs of the last forward(), which must still be there, unchanged. The cotangent of a scalar
-  /// output may be a plain number.
+  /// Gradients at the inputs of the last forward(); inputs and outputs must still be there, unchanged. The cotangent of
+  /// a scalar output may be a plain number.
   template <class Cotangents, class Gradients>
   void pullback(const Cotangents& cotangents, const Gradients& gradients, Store store = Store::overwrite) {
     auto given = this->outputs("cotangent", cotangents);
@@ -139,13 +141,13 @@ class VjpProgram : public TracedProgram<Exec, Inputs, Outputs> {
 
 /// The pullback of one call of AdContext::vjp: maps cotangents of the outputs to gradients of the inputs, any number of
 /// times. Holds the inputs (as Views: their contents must stay unchanged) and what the forward run computed.
-template <class ProgramType, class Views>
+template <class ProgramType, class Views, class Values>
 class Pullback {
  public:
   using Pool = std::vector<std::unique_ptr<ProgramType>>;
 
-  Pullback(std::unique_ptr<ProgramType> program, std::shared_ptr<Pool> pool, Views inputs)
-      : program_(std::move(program)), pool_(std::move(pool)), inputs_(std::move(inputs)) {}
+  Pullback(std::unique_ptr<ProgramType> program, std::shared_ptr<Pool> pool, Views inputs, Values values)
+      : program_(std::move(program)), pool_(std::move(pool)), inputs_(std::move(inputs)), values_(std::move(values)) {}
   Pullback(Pullback&&) noexcept = default;
   Pullback& operator=(Pullback&&) = delete;
   Pullback(const Pullback&) = delete;
@@ -165,6 +167,7 @@ class Pullback {
   std::unique_ptr<ProgramType> program_;
   std::shared_ptr<Pool> pool_;
   Views inputs_;
+  Values values_;  // the rules read them, also where the caller has dropped his copy
 };
 
 /// Traces whole functions and differentiates them.
@@ -230,13 +233,15 @@ class AdContext {
     auto values = program->new_outputs();
     program->forward(inputs, values);
     using P = typename decltype(program)::element_type;
-    return std::pair(detail::single(values),
-                     Pullback<P, std::decay_t<decltype(views)>>(std::move(program), pool, views));
+    using Pull = Pullback<P, std::decay_t<decltype(views)>, decltype(values)>;
+    return std::pair(detail::single(values), Pull(std::move(program), pool, views, values));
   }
 
  private:
   template <template <class, class, class> class Kind, class F, class... V>
   auto make(const F& f, const std::tuple<V...>& views, detail::Mode mode, unsigned active) const {
+    if (sizeof...(V) < 32 && active != ~0U && (active >> sizeof...(V)) != 0U)
+      throw ArgumentError("frechet::AdContext: wrt names an input that the function does not have");
     auto graph = std::make_shared<detail::Graph<C>>();
     const auto traced = detail::trace_inputs(*graph, views);
     const auto results = detail::outputs_of(std::apply(f, traced));

@@ -5,7 +5,7 @@
 #include <frechet/ad/traced.hpp>
 
 // Operations on traced values that losses and compositions need. Extents are checked while tracing: a mismatch throws
-// ArgumentError with the operation, both extents and the place of the call.
+// ArgumentError with the operation, both extents and the place of the call (an operator cannot know it: say add(A, B)).
 
 namespace frechet {
 
@@ -87,23 +87,23 @@ Traced<Exec, S, Rank> scale(std::type_identity_t<S> alpha, const Traced<Exec, S,
 
 template <class Exec, class S, int Rank>
 Traced<Exec, S, Rank> operator+(const Traced<Exec, S, Rank>& A, const Traced<Exec, S, Rank>& B) {
-  return add(A, B);
+  return add(A, B, detail::Where{});
 }
 template <class Exec, class S, int Rank>
 Traced<Exec, S, Rank> operator-(const Traced<Exec, S, Rank>& A, const Traced<Exec, S, Rank>& B) {
-  return subtract(A, B);
+  return subtract(A, B, detail::Where{});
 }
 template <class Exec, class S, int Rank>
 Traced<Exec, S, Rank> operator-(const Traced<Exec, S, Rank>& A) {
-  return scale(S(-1), A);
+  return scale(S(-1), A, detail::Where{});
 }
 template <class Exec, class S, int Rank>
 Traced<Exec, S, Rank> operator*(std::type_identity_t<S> alpha, const Traced<Exec, S, Rank>& A) {
-  return scale(alpha, A);
+  return scale(alpha, A, detail::Where{});
 }
 template <class Exec, class S, int Rank>
 Traced<Exec, S, Rank> operator*(const Traced<Exec, S, Rank>& A, std::type_identity_t<S> alpha) {
-  return scale(alpha, A);
+  return scale(alpha, A, detail::Where{});
 }
 
 /// A^T

@@ -15,8 +15,6 @@ template <class T>
 struct IsTuple : std::false_type {};
 template <class... T>
 struct IsTuple<std::tuple<T...>> : std::true_type {};
-template <class A, class B>
-struct IsTuple<std::pair<A, B>> : std::true_type {};
 
 /// One operand as a tuple of one; a tuple (of references) as a tuple of values.
 template <class T>

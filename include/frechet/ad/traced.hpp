@@ -107,8 +107,8 @@ class Operation {
 
 /// The place of a call in the user's code. std::source_location would do the same; clang has it from version 16 only.
 struct Where {
-  const char* file;
-  int line;
+  const char* file = nullptr;
+  int line = 0;
   static constexpr Where current(const char* at_file = __builtin_FILE(), int at_line = __builtin_LINE()) {
     return {at_file, at_line};
   }
