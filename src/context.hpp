@@ -53,10 +53,9 @@ class Arena {
       exec.fence("frechet::Arena: growing the workspace");
       const std::size_t need = peak_;
       release();
-      try {
+      try {  // a Scope ends here, maybe while an exception passes; where memory is short take() will try again
         add_chunk(need);
-      } catch (
-          const std::exception&) {  // a Scope ends here, maybe while another exception passes: take() will try again
+      } catch (const std::exception&) {
         used_ = 0;
       }
     }

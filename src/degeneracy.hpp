@@ -127,7 +127,7 @@ KOKKOS_INLINE_FUNCTION R largest(const Batch<const R>& w, int b) {
   return Kokkos::fmax(Kokkos::fabs(w(b, 0, 0)), Kokkos::fabs(w(b, w.rows - 1, 0)));
 }
 
-/// A gap in units of the largest value; zero where all values are.
+/// A gap in units of the largest value; zero where all values are, NaN where they are.
 template <class R>
 KOKKOS_INLINE_FUNCTION R relative(R gap, R scale) {
   return scale > R(0) ? Kokkos::fabs(gap) / scale : scale == R(0) ? R(0) : scale;

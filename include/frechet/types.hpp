@@ -53,7 +53,7 @@ struct Diagnosis {
   double coupling = 0;  ///< forward mode: largest entry of a masked numerator, / norm of the tangent's block
 };
 
-/// One Diagnosis per matrix of the batch (extent 1 for a single matrix).
+/// One Diagnosis per matrix of the batch: an extent of at least the batch, 1 for a single matrix.
 template <class MemorySpace>
 using Diagnostics = Kokkos::View<Diagnosis*, MemorySpace>;
 
