@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <type_traits>
 
 namespace perf {
 namespace {
@@ -30,7 +31,12 @@ std::string now() {
 
 }  // namespace
 
-int threads() { return Kokkos::DefaultExecutionSpace().concurrency(); }
+int threads() { return Kokkos::DefaultHostExecutionSpace().concurrency(); }
+
+const char* backend() {
+  constexpr bool on_host = std::is_same_v<Kokkos::DefaultExecutionSpace, Kokkos::DefaultHostExecutionSpace>;
+  return on_host ? frechet::host_backend() : frechet::device_backend();
+}
 
 nlohmann::json context() {
   const auto version = [](int v) {
@@ -40,7 +46,7 @@ nlohmann::json context() {
       {"frechet", std::to_string(FRECHET_VERSION_MAJOR) + "." + std::to_string(FRECHET_VERSION_MINOR) + "." +
                       std::to_string(FRECHET_VERSION_PATCH)},
       {"git", FRECHET_PERF_GIT},
-      {"backend", frechet::host_backend()},
+      {"backend", backend()},
       {"lapack", FRECHET_PERF_LAPACK},
       {"kokkos", version(KOKKOS_VERSION)},
       {"execution_space", Kokkos::DefaultExecutionSpace::name()},

@@ -6,7 +6,9 @@
 
 namespace perf {
 
-/// Threads of the default execution space.
+/// The backend of the default execution space.
+const char* backend();
+/// Threads of the host.
 int threads();
 /// What a reader of the numbers has to know: versions, configuration, machine, date.
 nlohmann::json context();

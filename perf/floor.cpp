@@ -70,17 +70,18 @@ std::function<void()> factorisation(Factorisation kind, int n) {
     const auto work = batch(s->work);
     switch (kind) {
       case Factorisation::eigh:
-        heevd<Exec, double>(s->ctx, true, work, batch(s->w), s->info.data());
+        heevd<Exec, double>(s->ctx, true, work, batch(s->w), s->info.data(), frechet::Driver::automatic);
         break;
       case Factorisation::lu:
-        getrf<Exec, double>(s->ctx, work, s->pivots.data(), s->info.data());
+        getrf<Exec, double>(s->ctx, work, s->pivots.data(), s->info.data(), frechet::Driver::automatic);
         break;
       case Factorisation::qr:
-        geqrf<Exec, double>(s->ctx, work, s->w.data());
-        ungqr<Exec, double>(s->ctx, work, n, s->w.data());
+        geqrf<Exec, double>(s->ctx, work, s->w.data(), frechet::Driver::automatic);
+        ungqr<Exec, double>(s->ctx, work, n, s->w.data(), frechet::Driver::automatic);
         break;
       case Factorisation::svd:
-        gesvd<Exec, double>(s->ctx, work, batch(s->U), batch(s->w), batch(s->V), s->info.data());
+        gesvd<Exec, double>(s->ctx, work, batch(s->U), batch(s->w), batch(s->V), s->info.data(),
+                            frechet::Driver::automatic);
         break;
     }
     s->exec.fence("frechet_perf");

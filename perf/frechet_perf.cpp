@@ -7,6 +7,7 @@
 #include "environment.hpp"
 #include "floor.hpp"
 #include "problems.hpp"
+#include "tune.hpp"
 
 #include <CLI/CLI.hpp>
 #include <benchmark/benchmark.h>
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <map>
 
 namespace {
@@ -80,6 +82,7 @@ struct Options {
   std::vector<int> sizes;
   int repetitions = 0;
   std::string out = "frechet_perf.json";
+  bool tune = false;
 };
 
 /// One suite at one size: the rows and the pieces of their floors run next to each other, so that the ratios stay fair
@@ -117,7 +120,7 @@ bool run(const std::string& suite, int n, const Options& options, json& rows) {
                 {"problem", p.name},
                 {"n", n},
                 {"scalar", "f64"},
-                {"backend", frechet::host_backend()},
+                {"backend", perf::backend()},
                 {"threads", perf::threads()},
                 {"median_ms", t.median_ms},
                 {"iqr_ms", t.iqr_ms},
@@ -165,11 +168,14 @@ int main(int argc, char** argv) {
   app.add_option("--repetitions", options.repetitions, "timed samples per row, at least 7; default: by size")
       ->check(CLI::Range(7, 1000));
   app.add_option("--out", options.out, "the JSON file to write")->capture_default_str();
+  app.add_flag("--tune", options.tune, "measure the drivers instead and print the table for FRECHET_DRIVERS");
   CLI11_PARSE(app, argc, argv);
   int one = 1;
   benchmark::Initialize(&one, argv);
   try {
-    return run_all(options);
+    if (!options.tune) return run_all(options);
+    perf::tune(options.sizes.empty() ? std::vector<int>{8, 16, 32, 64, 128, 256, 512, 1024} : options.sizes, std::cout);
+    return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "frechet_perf: %s\n", e.what());
     return 1;

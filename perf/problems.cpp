@@ -41,6 +41,14 @@ double get(const ScalarView& x) {
   Kokkos::deep_copy(value, x);
   return value;
 }
+/// A + h B
+MatrixView moved(const MatrixView& A, double h, const MatrixView& B) {
+  const MatrixView C("moved", A.extent(0), A.extent(1));
+  Kokkos::parallel_for(
+      "perf::move", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {A.extent(0), A.extent(1)}),
+      KOKKOS_LAMBDA(std::size_t i, std::size_t j) { C(i, j) = A(i, j) + h * B(i, j); });
+  return C;
+}
 double dot(const MatrixView& A, const MatrixView& B) {
   const auto a = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), A);
   const auto b = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), B);
@@ -105,14 +113,8 @@ class LossRunner final : public Runner {
     return std::tuple(gA_, ((void)I, frechet::none)...);
   }
   double loss(double h) {
-    const auto A = A_;
-    const auto dA = dA_;
-    const MatrixView moved("moved", A.extent(0), A.extent(1));
-    Kokkos::parallel_for(
-        "perf::move", Kokkos::MDRangePolicy<Exec, Kokkos::Rank<2>>({0, 0}, {A.extent(0), A.extent(1)}),
-        KOKKOS_LAMBDA(std::size_t i, std::size_t j) { moved(i, j) = A(i, j) + h * dA(i, j); });
     auto inputs = inputs_;
-    std::get<0>(inputs) = moved;
+    std::get<0>(inputs) = moved(A_, h, dA_);
     return get(frechet::AdContext<Exec>().value(f_, inputs));
   }
 

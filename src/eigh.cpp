@@ -24,6 +24,7 @@ void to_triangle(Context<Exec>& ctx, const Batch<S>& G, Hermitian h) {
 
 template <class Exec, class S>
 void eigh(Context<Exec>& ctx, Strided<const S> A, Strided<Real<S>> w, Strided<S> V, const EighOptions& o) {
+  require_driver<Exec>("frechet::eigh", backend::Operation::eigh, o.driver);
   Scope scope(ctx);
   const int n = A.rows, count = A.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -35,7 +36,7 @@ void eigh(Context<Exec>& ctx, Strided<const S> A, Strided<Real<S>> w, Strided<S>
   load_checked(
       ctx, KOKKOS_LAMBDA(int b, int i, int j) { return hermitian_entry(A, h, b, i, j); }, work, d, true);
   int* info = ctx.template take<int>(count);
-  backend::heevd<Exec, S>(ctx, bool(out), work, ww, info);
+  backend::heevd<Exec, S>(ctx, bool(out), work, ww, info, o.driver);
   record_info(ctx, info, d, count);
   values.commit(d);
   out.commit(d);
@@ -76,10 +77,11 @@ void eigh_jvp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
   const auto T = ctx.template matrix<S>(n, n, count);
   backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), T_in, vV, S(0), T);  // dA V
   if (!vectors) {
+    const auto to = values.batch;
     reduce_columns<Sum<R>>(
         ctx, "frechet::eigh::dw", n, n, count,
         KOKKOS_LAMBDA(int b, int i, int j, Sum<R>& acc) { acc.add(real(conj(vV(b, i, j)) * T(b, i, j))); },
-        KOKKOS_LAMBDA(int b, int j, const Sum<R>& acc) { values.batch(b, j, 0) = acc.value; });
+        KOKKOS_LAMBDA(int b, int j, const Sum<R>& acc) { to(b, j, 0) = acc.value; });
     values.commit();
     return;
   }

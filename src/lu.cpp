@@ -21,11 +21,11 @@ Batch<const S> safe_factor(Context<Exec>& ctx, const Batch<const S>& U, bool wid
   const auto U1 = U.block(0, 0, k, k);
   if (!wide || k == 0) return U1;
   const auto safe = ctx.template matrix<S>(k, k, U.count);
-  for_each_column(
-      ctx, "frechet::lu::safe_factor", k, k, U.count, KOKKOS_LAMBDA(int b, int j) {
-        for (int i = 0; i <= j; ++i) safe(b, i, j) = U1(b, i, j);
-        if (j == k - 1 && safe(b, j, j) == S(0)) safe(b, j, j) = S(1);
-      });
+  for_each_part(
+      ctx, "frechet::lu::safe_factor", k, k, U.count,
+      KOKKOS_LAMBDA(int b, int i, int j) { safe(b, i, j) = U1(b, i, j); },
+      KOKKOS_LAMBDA(int b, int i, int j) { safe(b, i, j) = j == k - 1 && U1(b, i, j) == S(0) ? S(1) : U1(b, i, j); },
+      KOKKOS_LAMBDA(int, int, int){});
   return safe;
 }
 
@@ -56,6 +56,7 @@ void split(Context<Exec>& ctx, const Batch<const S>& K, const Batch<S>& lower, c
 
 template <class Exec, class S>
 void lu(Context<Exec>& ctx, Strided<const S> A, Strided<S> L, Strided<S> U, Strided<int> perm, const LuOptions& o) {
+  require_driver<Exec>("frechet::lu", backend::Operation::lu, o.driver);
   Scope scope(ctx);
   const int m = A.rows, n = A.cols, k = m < n ? m : n, count = A.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -66,7 +67,7 @@ void lu(Context<Exec>& ctx, Strided<const S> A, Strided<S> L, Strided<S> U, Stri
   load_checked(ctx, A, work, d, false);
   int* pivots = ctx.template take<int>(static_cast<std::size_t>(k) * count);
   int* info = ctx.template take<int>(count);
-  backend::getrf<Exec, S>(ctx, work, pivots, info);
+  backend::getrf<Exec, S>(ctx, work, pivots, info, o.driver);
   if (p) permutation(ctx, pivots, k, p.batch);
   if (work.data != l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));
   split<Exec, S>(ctx, work, {}, u.batch, S(1));
@@ -107,12 +108,14 @@ void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   const Batch<S> upper = u ? u.batch.block(0, 0, k, k) : m > n ? ctx.template matrix<S>(k, k, count) : Batch<S>{};
   split<Exec, S>(ctx, K, lower, upper, S(0));
   if (l && m > n) {
-    const auto L2 = vL.block(k, 0, m - k, k), dL2 = l.batch.block(k, 0, m - k, k);
+    const auto L2 = vL.block(k, 0, m - k, k);
+    const auto dL2 = l.batch.block(k, 0, m - k, k);
     copy(ctx, M.block(k, 0, m - k, k), dL2);
     gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), L2, upper, S(1), dL2);
   }
   if (u && m < n) {
-    const auto U2 = vU.block(0, k, k, n - k), dU2 = u.batch.block(0, k, k, n - k);
+    const auto U2 = vU.block(0, k, k, n - k);
+    const auto dU2 = u.batch.block(0, k, k, n - k);
     copy(ctx, M.block(0, k, k, n - k), dU2);
     gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), lower, U2, S(1), dU2);
   }

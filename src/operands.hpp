@@ -5,6 +5,7 @@
 #include "vocabulary.hpp"
 
 #include <limits>
+#include <string>
 
 // From the user's strides to the normal form and back, and what happens to results of a failed matrix.
 
@@ -66,12 +67,17 @@ Batch<const S> input(Context<Exec>& ctx, const Strided<const S>& A) {
   return B;
 }
 
+template <class Exec>
+void reset(Context<Exec>& ctx, Diagnosis* d, int count) {
+  for_each_column(
+      ctx, "frechet::diagnosis", 1, 1, count, KOKKOS_LAMBDA(int b, int) { d[b] = Diagnosis{}; });
+}
+
 /// One Diagnosis per matrix: the caller's, or scratch. Starts out as "nothing found".
 template <class Exec>
 Diagnosis* diagnoses(Context<Exec>& ctx, const DiagnosticsTarget& target, int count) {
-  Diagnosis* d = target.data ? target.data : ctx.template take<Diagnosis>(count);
-  for_each_column(
-      ctx, "frechet::diagnosis", 1, 1, count, KOKKOS_LAMBDA(int b, int) { d[b] = Diagnosis{}; });
+  Diagnosis* const d = target.data ? target.data : ctx.template take<Diagnosis>(count);
+  reset(ctx, d, count);
   return d;
 }
 
@@ -88,10 +94,22 @@ void poison(Context<Exec>& ctx, const Diagnosis* d, const Batch<S>& B) {
       });
 }
 
+/// ArgumentError where the backend does not have the driver that the caller asks for.
+template <class Exec>
+void require_driver(const char* function, backend::Operation operation, Driver driver) {
+  const auto& table = backend::drivers<Exec>();
+  if (driver == Driver::automatic || table.offers(operation, driver)) return;
+  throw ArgumentError(std::string(function) + ": the backend " + backend::name<Exec>() + " has no driver " +
+                      name(driver) + ", only " + table.offered(operation));
+}
+
 template <class Exec>
 void record_info(Context<Exec>& ctx, const int* info, Diagnosis* d, int count) {
   for_each_column(
-      ctx, "frechet::info", 1, 1, count, KOKKOS_LAMBDA(int b, int) { d[b].info = info[b]; });
+      ctx, "frechet::info", 1, 1, count, KOKKOS_LAMBDA(int b, int) {
+        d[b].info = info[b] > 0 ? info[b] : 0;
+        d[b].fallback = info[b] < 0 ? -info[b] : 0;
+      });
 }
 
 /// B = part of A (see Hermitian), with conjugate mirror; rows = cols.
@@ -192,18 +210,19 @@ template <class Exec, class S>
 void gemm_hermitian(Context<Exec>& ctx, Op opa, Op opb, Batch<const S> A, Batch<const S> B, Batch<S> C) {
   constexpr int nb = 64;
   const int n = C.rows, k = opa == Op::none ? A.cols : A.rows;
-  const int step = n > 4 * nb ? (n + 7) / 8 : n > nb ? (n + 3) / 4 : n;
+  // A device runs one large product faster than several small ones.
+  constexpr int whole = device_loops<Exec> ? 1024 : nb;
+  const int step = n <= whole ? n : n > 4 * nb ? (n + 7) / 8 : (n + 3) / 4;
   for (int j = 0; j < n; j += step) {
     const int w = n - j < step ? n - j : step;
     const auto Aj = opa == Op::none ? A.block(j, 0, n - j, k) : A.block(0, j, k, n - j);
     const auto Bj = opb == Op::none ? B.block(0, j, k, w) : B.block(j, 0, w, k);
     backend::gemm<Exec, S>(ctx, opa, opb, S(1), Aj, Bj, S(0), C.block(j, j, n - j, w));
   }
-  for_each_column(
-      ctx, "frechet::mirror", n, n, C.count, KOKKOS_LAMBDA(int b, int j) {
-        for (int i = 0; i < j; ++i) C(b, i, j) = conj(C(b, j, i));
-        if (is_complex<S>) C(b, j, j) = make_scalar<S>(real(C(b, j, j)), 0);
-      });
+  for_each_part(
+      ctx, "frechet::mirror", n, n, C.count, KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = conj(C(b, j, i)); },
+      KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = make_scalar<S>(real(C(b, i, j)), 0); },
+      KOKKOS_LAMBDA(int, int, int){});
 }
 
 }  // namespace frechet::detail

@@ -8,18 +8,60 @@
 
 namespace frechet::detail {
 
+/// One exchange after the other: they depend on each other.
+struct Exchange {
+  const int* pivots;
+  int k;
+  Batch<int> perm;
+  KOKKOS_FUNCTION void operator()(int b, int) const {
+    for (int i = 0; i < perm.rows; ++i) perm(b, i, 0) = i;
+    run(perm.matrix(b), pivots + std::int64_t(b) * k);
+  }
+  KOKKOS_FUNCTION void run(int* order, const int* steps) const {
+    for (int i = 0; i < k; ++i) {
+      const int p = steps[i], t = order[i];
+      order[i] = order[p];
+      order[p] = t;
+    }
+  }
+};
+
+/// The same by a team, in its scratch memory: on a device each step then costs a few cycles instead of a trip to
+/// memory.
+template <class Exec>
+struct ExchangeInScratch {
+  Exchange exchange;
+  KOKKOS_FUNCTION std::size_t bytes() const {
+    return sizeof(int) * static_cast<std::size_t>(exchange.perm.rows + exchange.k);
+  }
+  KOKKOS_FUNCTION void operator()(const typename Kokkos::TeamPolicy<Exec>::member_type& team) const {
+    const int b = team.league_rank(), m = exchange.perm.rows, k = exchange.k;
+    auto* const order = static_cast<int*>(team.team_shmem().get_shmem(static_cast<int>(bytes())));
+    int* const steps = order + m;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, m), [&](int i) { order[i] = i; });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, k),
+                         [&](int i) { steps[i] = exchange.pivots[std::int64_t(b) * k + i]; });
+    team.team_barrier();
+    Kokkos::single(Kokkos::PerTeam(team), [&] { exchange.run(order, steps); });
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, m), [&](int i) { exchange.perm(b, i, 0) = order[i]; });
+  }
+};
+
 /// perm(b, i): the row of A that became row i after the exchanges of getrf (k steps, 0-based).
 template <class Exec>
 void permutation(Context<Exec>& ctx, const int* pivots, int k, const Batch<int>& perm) {
-  for_each_column(
-      ctx, "frechet::lu::permutation", perm.rows, 1, perm.count, KOKKOS_LAMBDA(int b, int) {
-        for (int i = 0; i < perm.rows; ++i) perm(b, i, 0) = i;
-        for (int i = 0; i < k; ++i) {
-          const int p = pivots[std::int64_t(b) * k + i], t = perm(b, i, 0);
-          perm(b, i, 0) = perm(b, p, 0);
-          perm(b, p, 0) = t;
-        }
-      });
+  constexpr std::size_t scratch = 32 << 10;  // every device has as much
+  const char* label = "frechet::lu::permutation";
+  const ExchangeInScratch<Exec> in_scratch{{pivots, k, perm}};
+  if (perm.count == 0 || perm.rows == 0) return;
+  if constexpr (device_loops<Exec>)
+    if (in_scratch.bytes() <= scratch) {
+      Kokkos::TeamPolicy<Exec> policy(ctx.exec(), perm.count, Kokkos::AUTO);
+      policy.set_scratch_size(0, Kokkos::PerTeam(in_scratch.bytes()));
+      return Kokkos::parallel_for(label, policy, in_scratch);
+    }
+  for_each_column(ctx, label, perm.rows, 1, perm.count, in_scratch.exchange);
 }
 
 template <class Exec, class S, class From>
@@ -49,19 +91,27 @@ void scatter_rows(Context<Exec>& ctx, const Batch<const int>& perm, const Batch<
   with_unit_stride(to, [&](const auto& x) { scatter_entries(ctx, perm, from, x, store == Store::accumulate); });
 }
 
+struct BadPivots {
+  int zero = 0, nonfinite = 0;
+  KOKKOS_FUNCTION void join(const BadPivots& o) {
+    zero |= o.zero;
+    nonfinite |= o.nonfinite;
+  }
+};
+
 /// deficient = 1 where one of the first `pivots` diagonal entries of U is exactly zero, nonfinite = 1 where the
 /// diagonal holds NaN or Inf: a factorisation that failed leaves NaN there.
 template <class Exec, class S>
 void require_pivots(Context<Exec>& ctx, const Batch<const S>& U, int pivots, Diagnosis* d) {
-  for_each_column(
-      ctx, "frechet::lu::deficient", U.rows, 1, U.count, KOKKOS_LAMBDA(int b, int) {
-        int zero = 0, bad = 0;
-        for (int i = 0; i < U.rows; ++i) {
-          zero += i < pivots && U(b, i, i) == S(0);
-          bad += !finite(U(b, i, i));
-        }
-        d[b].deficient = zero > 0 ? 1 : 0;
-        d[b].nonfinite = bad > 0 ? 1 : 0;
+  reduce_matrices<BadPivots>(
+      ctx, "frechet::lu::deficient", U.rows, 1, U.count,
+      KOKKOS_LAMBDA(int b, int i, int, BadPivots& acc) {
+        if (i < pivots && U(b, i, i) == S(0)) acc.zero = 1;
+        if (!finite(U(b, i, i))) acc.nonfinite = 1;
+      },
+      KOKKOS_LAMBDA(int b, const BadPivots& acc) {
+        d[b].deficient = acc.zero;
+        d[b].nonfinite = acc.nonfinite;
       });
 }
 

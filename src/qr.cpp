@@ -26,11 +26,6 @@ void copy_upper(Context<Exec>& ctx, const From& from, const Batch<S>& to) {
   with_unit_stride(from, [&](const auto& x) { copy_upper_entries(ctx, x, to); });
 }
 
-struct Independent {
-  int columns = 0;
-  KOKKOS_FUNCTION void join(const Independent& o) { columns += o.columns; }
-};
-
 /// rank = number of the first k columns j with |R_jj| > max(m,n) eps |a_j|: those not in the span of the columns before
 /// them. A test by column length, so that scaling columns does not change it.
 template <class Exec, class S>
@@ -46,10 +41,10 @@ void note_rank(Context<Exec>& ctx, const Batch<const S>& R, int m, Diagnosis* d)
       KOKKOS_LAMBDA(int b, int j, const Max<T>& acc) {
         counted[std::int64_t(b) * k + j] = abs1(R(b, j, j)) > T(longest) * epsilon<S> * acc.value;
       });
-  reduce_matrices<Independent>(
+  reduce_matrices<Sum<int>>(
       ctx, "frechet::qr::rank", k, 1, R.count,
-      KOKKOS_LAMBDA(int b, int i, int, Independent& acc) { acc.columns += counted[std::int64_t(b) * k + i]; },
-      KOKKOS_LAMBDA(int b, const Independent& acc) { d[b].rank = acc.columns; });
+      KOKKOS_LAMBDA(int b, int i, int, Sum<int>& acc) { acc.add(counted[std::int64_t(b) * k + i]); },
+      KOKKOS_LAMBDA(int b, const Sum<int>& acc) { d[b].rank = acc.value; });
 }
 
 /// The rules divide by R1: without full rank there is no derivative.
@@ -64,6 +59,7 @@ void require_rank(Context<Exec>& ctx, int k, int count, Diagnosis* d) {
 
 template <class Exec, class S>
 void qr(Context<Exec>& ctx, Strided<const S> A, Strided<S> Q, Strided<S> R, const QrOptions& o) {
+  require_driver<Exec>("frechet::qr", backend::Operation::qr, o.driver);
   Scope scope(ctx);
   const int m = A.rows, n = A.cols, k = m < n ? m : n, count = A.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -72,14 +68,14 @@ void qr(Context<Exec>& ctx, Strided<const S> A, Strided<S> Q, Strided<S> R, cons
   const Batch<S> work = in_place ? q.batch : ctx.template matrix<S>(m, n, count);
   load_checked(ctx, A, work, d, false);
   S* tau = ctx.template take<S>(static_cast<std::size_t>(k) * count);
-  backend::geqrf<Exec, S>(ctx, work, tau);
+  backend::geqrf<Exec, S>(ctx, work, tau, o.driver);
   // R is needed for the rank and the signs even where the caller does not want it
   const Batch<S> upper = r ? r.batch : ctx.template matrix<S>(k, n, count);
   copy_upper(ctx, work, upper);
   note_rank<Exec, S>(ctx, upper, m, d);
   if (q) {
     if (!in_place) copy(ctx, work.block(0, 0, m, k), q.batch);
-    backend::ungqr<Exec, S>(ctx, q.batch, k, tau);
+    backend::ungqr<Exec, S>(ctx, q.batch, k, tau, o.driver);
   }
   if (o.signs == QrSigns::positive) {
     if (q) {

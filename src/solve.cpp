@@ -43,6 +43,7 @@ void apply_inverse(Context<Exec>& ctx, Op op, bool conjugate, const Batch<const 
 template <class Exec, class S>
 void solve(Context<Exec>& ctx, Strided<const S> A, Strided<const S> B, Strided<S> X, Strided<S> LU, Strided<int> perm,
            const SolveOptions& o) {
+  require_driver<Exec>("frechet::solve", backend::Operation::lu, o.driver);
   Scope scope(ctx);
   const int n = A.rows, count = A.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -53,7 +54,7 @@ void solve(Context<Exec>& ctx, Strided<const S> A, Strided<const S> B, Strided<S
   load_checked(ctx, A, factor, d, false);
   int* pivots = ctx.template take<int>(static_cast<std::size_t>(n) * count);
   int* info = ctx.template take<int>(count);
-  backend::getrf<Exec, S>(ctx, factor, pivots, info);
+  backend::getrf<Exec, S>(ctx, factor, pivots, info, o.driver);
   record_info(ctx, info, d, count);
   permutation(ctx, pivots, n, rows);
   if (x) apply_inverse<Exec, S>(ctx, o.op, false, factor, rows, B, x.batch);

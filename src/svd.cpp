@@ -16,12 +16,12 @@ namespace {
 /// Counts singular values above max(m,n) eps times the largest.
 template <class Exec, class R>
 void note_rank(Context<Exec>& ctx, const Batch<const R>& s, int longest, Diagnosis* d) {
-  for_each_column(
-      ctx, "frechet::svd::rank", s.rows, 1, s.count, KOKKOS_LAMBDA(int b, int) {
-        int rank = 0;
-        for (int i = 0; i < s.rows; ++i) rank += s(b, i, 0) > R(longest) * epsilon<R> * s(b, 0, 0);
-        d[b].rank = rank;
-      });
+  reduce_matrices<Sum<int>>(
+      ctx, "frechet::svd::rank", s.rows, 1, s.count,
+      KOKKOS_LAMBDA(int b, int i, int, Sum<int>& acc) {
+        acc.add(s(b, i, 0) > R(longest) * epsilon<R> * s(b, 0, 0) ? 1 : 0);
+      },
+      KOKKOS_LAMBDA(int b, const Sum<int>& acc) { d[b].rank = acc.value; });
 }
 
 /// to(b, i, j) = from(b, i, j) * scale(b, along rows ? i : j)
@@ -72,21 +72,24 @@ void divide_residual_reverse(Context<Exec>& ctx, bool rows, const Batch<S>& W, c
       });
 }
 
+/// The largest entry of a residual, and of its part that belongs to zero singular values.
+template <class R>
+struct Largest {
+  R all = 0, masked = 0;
+  KOKKOS_FUNCTION void join(const Largest& o) {
+    all = Kokkos::fmax(all, o.all);
+    masked = Kokkos::fmax(masked, o.masked);
+  }
+};
+
 /// The same in forward mode: columns (rows) of numerically zero singular values count as zero.
 template <class Exec, class S>
 void divide_residual_forward(Context<Exec>& ctx, bool rows, const Batch<S>& W, const Batch<const Real<S>>& s,
                              Real<S> rank_tolerance, Diagnosis* d) {
   using R = Real<S>;
-  struct Largest {
-    R all = 0, masked = 0;
-    KOKKOS_FUNCTION void join(const Largest& o) {
-      all = Kokkos::fmax(all, o.all);
-      masked = Kokkos::fmax(masked, o.masked);
-    }
-  };
-  reduce_matrices<Largest>(
+  reduce_matrices<Largest<R>>(
       ctx, "frechet::svd::residual", W.rows, W.cols, W.count,
-      KOKKOS_LAMBDA(int b, int i, int j, Largest& acc) {
+      KOKKOS_LAMBDA(int b, int i, int j, Largest<R>& acc) {
         const int c = rows ? i : j;
         const S x = W(b, i, j);
         const bool zero = s(b, c, 0) <= rank_tolerance * s(b, 0, 0);
@@ -94,7 +97,7 @@ void divide_residual_forward(Context<Exec>& ctx, bool rows, const Batch<S>& W, c
         acc.all = Kokkos::fmax(acc.all, abs1(x));
         if (zero) acc.masked = Kokkos::fmax(acc.masked, abs1(x));
       },
-      KOKKOS_LAMBDA(int b, const Largest& acc) {
+      KOKKOS_LAMBDA(int b, const Largest<R>& acc) {
         if (acc.masked > R(0)) d[b].coupling = Kokkos::fmax(d[b].coupling, static_cast<double>(acc.masked / acc.all));
       });
 }
@@ -104,6 +107,7 @@ void divide_residual_forward(Context<Exec>& ctx, bool rows, const Batch<S>& W, c
 template <class Exec, class S>
 void svd(Context<Exec>& ctx, Strided<const S> A, Strided<S> U, Strided<Real<S>> s, Strided<S> Vh, const SvdOptions& o) {
   using R = Real<S>;
+  require_driver<Exec>("frechet::svd", backend::Operation::svd, o.driver);
   Scope scope(ctx);
   const int m = A.rows, n = A.cols, k = m < n ? m : n, count = A.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -116,7 +120,7 @@ void svd(Context<Exec>& ctx, Strided<const S> A, Strided<S> U, Strided<Real<S>> 
   const Batch<S> v = right ? right.batch : vectors ? ctx.template matrix<S>(k, n, count) : Batch<S>{};
   const Batch<R> ss = values ? values.batch : ctx.template matrix<R>(k, 1, count);
   int* info = ctx.template take<int>(count);
-  backend::gesvd<Exec, S>(ctx, work, u, ss, v, info);
+  backend::gesvd<Exec, S>(ctx, work, u, ss, v, info, o.driver);
   record_info(ctx, info, d, count);
   note_rank<Exec, R>(ctx, ss, m > n ? m : n, d);
   left.commit(d);
@@ -154,10 +158,11 @@ void svd_jvp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
   const auto T = ctx.template matrix<S>(m, k, count);
   backend::gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(1), vA, vV, S(0), T);  // dA V
   if (!left && !right) {
+    const auto to = values.batch;
     reduce_columns<Sum<R>>(
         ctx, "frechet::svd::ds", m, k, count,
         KOKKOS_LAMBDA(int b, int i, int j, Sum<R>& acc) { acc.add(real(conj(vU(b, i, j)) * T(b, i, j))); },
-        KOKKOS_LAMBDA(int b, int j, const Sum<R>& acc) { values.batch(b, j, 0) = acc.value; });
+        KOKKOS_LAMBDA(int b, int j, const Sum<R>& acc) { to(b, j, 0) = acc.value; });
     values.commit();
     return;
   }

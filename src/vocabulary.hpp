@@ -15,12 +15,21 @@ using backend::Diag;
 using backend::Side;
 using backend::Uplo;
 
+/// Whether loops are those of a device: a thread for each entry, teams for reductions, never a plain loop. The tests of
+/// a device backend without a device (backends/cuda) ask for them on the host.
+template <class Exec>
+#ifdef FRECHET_DEVICE_LOOPS
+inline constexpr bool device_loops = true;
+#else
+inline constexpr bool device_loops = !is_host<Exec>;
+#endif
+
 /// Below this number of entries a host loop runs on the calling thread: starting threads would cost more than it saves.
 inline constexpr std::int64_t threads_from = 1 << 15;
 
 template <class Exec>
 bool plain_loop(const Context<Exec>& ctx, std::int64_t entries) {
-  return is_host<Exec> && (ctx.inline_loops() || entries < threads_from);
+  return !device_loops<Exec> && (ctx.inline_loops() || entries < threads_from);
 }
 
 template <class F>
@@ -60,7 +69,7 @@ void for_each_entry(Context<Exec>& ctx, const char* label, int rows, int cols, i
     for (int b = 0; b < count; ++b)
       for (int j = 0; j < cols; ++j)
         for (int i = 0; i < rows; ++i) f(b, i, j);
-  } else if constexpr (is_host<Exec>) {
+  } else if constexpr (!device_loops<Exec>) {
     Kokkos::parallel_for(label, Policy(ctx.exec(), 0, columns), EntriesOfColumn<F>{f, rows, cols});
   } else {
     Kokkos::parallel_for(label, Policy(ctx.exec(), 0, entries), SingleEntry<F>{f, rows, cols});
@@ -115,7 +124,7 @@ struct PartOfEntry {
 template <class Exec, class Above, class On, class Below>
 void for_each_part(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const Above& above,
                    const On& on, const Below& below) {
-  if constexpr (is_host<Exec>)
+  if constexpr (!device_loops<Exec>)
     for_each_column(ctx, label, rows, cols, count, PartsOfColumn<Above, On, Below>{above, on, below, rows});
   else
     for_each_entry(ctx, label, rows, cols, count, PartOfEntry<Above, On, Below>{above, on, below});
@@ -221,7 +230,7 @@ struct FinishColumn {
 template <class R, class Exec, class Term, class Finish>
 void reduce_columns(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const Term& term,
                     const Finish& finish) {
-  if constexpr (is_host<Exec>) {
+  if constexpr (!device_loops<Exec>) {
     for_each_column(ctx, label, rows, cols, count, ReduceColumn<R, Term, Finish>{term, finish, rows});
   } else if (cols > 0 && count > 0) {
     reduce_by_team<R>(ctx, label, std::int64_t(cols) * count, rows, TermOfColumn<Term>{term, cols},
@@ -229,34 +238,55 @@ void reduce_columns(Context<Exec>& ctx, const char* label, int rows, int cols, i
   }
 }
 
-/// For every matrix: R acc; term(b, i, j, acc) over all entries; finish(b, acc). Deterministic for given extents.
+template <class R, class Term, class Finish>
+struct ReduceMatrix {
+  Term term;
+  Finish finish;
+  int rows, cols;
+  KOKKOS_FUNCTION void operator()(int b, int) const {
+    R acc;
+    for (int j = 0; j < cols; ++j)
+      for (int i = 0; i < rows; ++i) term(b, i, j, acc);
+    finish(b, acc);
+  }
+};
+
+template <class R>
+struct StorePartial {
+  R* partial;
+  int cols;
+  KOKKOS_FUNCTION void operator()(int b, int j, const R& acc) const { partial[std::int64_t(b) * cols + j] = acc; }
+};
+
+template <class R>
+struct JoinPartials {
+  const R* partial;
+  int cols;
+  KOKKOS_FUNCTION void operator()(int b, int, int j, R& acc) const { acc.join(partial[std::int64_t(b) * cols + j]); }
+};
+
+/// For every matrix: R acc; term(b, i, j, acc) over all entries; finish(b, acc). Deterministic for given extents. Large
+/// matrices are reduced in two steps, columns first, so that one matrix can keep a device busy.
 template <class R, class Exec, class Term, class Finish>
 void reduce_matrices(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const Term& term,
                      const Finish& finish) {
-  if constexpr (is_host<Exec>) {
-    if (plain_loop(ctx, std::int64_t(rows) * cols * count) || count > 1) {
-      for_each_column(ctx, label, rows * cols, 1, count, [=](int b, int) {
-        R acc;
-        for (int j = 0; j < cols; ++j)
-          for (int i = 0; i < rows; ++i) term(b, i, j, acc);
-        finish(b, acc);
-      });
-    } else {
-      Scope scope(ctx);
-      R* partial = ctx.template take<R>(static_cast<std::size_t>(cols) * count);
-      for_each_column(ctx, label, rows, cols, count, [=](int b, int j) {
-        R acc;
-        for (int i = 0; i < rows; ++i) term(b, i, j, acc);
-        partial[std::int64_t(b) * cols + j] = acc;
-      });
-      for (int b = 0; b < count; ++b) {
-        R acc;
-        for (int j = 0; j < cols; ++j) acc.join(partial[std::int64_t(b) * cols + j]);
-        finish(b, acc);
-      }
-    }
-  } else if (count > 0) {
-    reduce_by_team<R>(ctx, label, count, std::int64_t(rows) * cols, TermOfMatrix<Term>{term, rows}, finish);
+  constexpr std::int64_t one_team = 2048;  // entries
+  const std::int64_t entries = std::int64_t(rows) * cols;
+  if (count == 0) return;
+  if (device_loops<Exec> ? entries > one_team && cols > 1 : count == 1 && !plain_loop(ctx, entries)) {
+    Scope scope(ctx);
+    R* partial = ctx.template take<R>(static_cast<std::size_t>(cols) * count);
+    reduce_columns<R>(ctx, label, rows, cols, count, term, StorePartial<R>{partial, cols});
+    const JoinPartials<R> join{partial, cols};
+    if constexpr (device_loops<Exec>)
+      reduce_by_team<R>(ctx, label, count, cols, TermOfMatrix<JoinPartials<R>>{join, 1}, finish);
+    else
+      ReduceMatrix<R, JoinPartials<R>, Finish>{join, finish, 1, cols}(0, 0);
+  } else if constexpr (device_loops<Exec>) {
+    reduce_by_team<R>(ctx, label, count, entries, TermOfMatrix<Term>{term, rows}, finish);
+  } else {
+    const int work = entries < threads_from ? static_cast<int>(entries) : static_cast<int>(threads_from);
+    for_each_column(ctx, label, work, 1, count, ReduceMatrix<R, Term, Finish>{term, finish, rows, cols});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <frechet/frechet.hpp>
 
+#include "support/counting.hpp"
 #include "support/dense.hpp"
 
 #include <gtest/gtest.h>
@@ -330,22 +331,17 @@ TEST(AdContext, SteadyStateAllocatesNothing) {
   };
   auto forward = ad.jvp_program(f, a);
   auto reverse = ad.vjp_program(f, a);
-  static int allocations, fences;
   const auto run = [&] {
-    allocations = fences = 0;
     forward(a, da, value, slope);
     reverse(a, value, one, g);
   };
   run();
-  using namespace Kokkos::Tools::Experimental;
-  set_allocate_data_callback(
-      [](Kokkos_Profiling_SpaceHandle, const char*, const void*, std::uint64_t) { ++allocations; });
-  set_begin_fence_callback([](const char*, std::uint32_t, std::uint64_t*) { ++fences; });
-  run();
-  set_allocate_data_callback(nullptr);
-  set_begin_fence_callback(nullptr);
-  EXPECT_EQ(allocations, 0);
-  EXPECT_EQ(fences, 0);
+  {
+    const Counting counting;
+    run();
+  }
+  EXPECT_EQ(Counting::allocations, 0);
+  EXPECT_EQ(Counting::fences, 0);
   EXPECT_TRUE(std::isfinite(number(value)));
 }
 

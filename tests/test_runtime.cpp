@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "checks.hpp"
+#include "counting.hpp"
 
 #include <atomic>
-#include <cstdint>
 #include <thread>
 
 // Calls from several threads, and what a call costs at run time beside its arithmetic.
@@ -65,34 +65,14 @@ TEST(Threads, serial_space) {
 
 // --- steady state ---------------------------------------------------------------------------------------------------
 
-std::atomic<int> allocations, fences;
-
-/// Counts while it lives. A fence of one instance is allowed to the caller, not to the library.
-class Counting {
- public:
-  Counting() {
-    allocations = 0;
-    fences = 0;
-    Kokkos::Tools::Experimental::set_allocate_data_callback(
-        [](Kokkos::Tools::SpaceHandle, const char*, const void*, std::uint64_t) { ++allocations; });
-    Kokkos::Tools::Experimental::set_begin_fence_callback([](const char*, std::uint32_t, std::uint64_t*) { ++fences; });
-  }
-  Counting(const Counting&) = delete;
-  Counting& operator=(const Counting&) = delete;
-  ~Counting() {
-    Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
-    Kokkos::Tools::Experimental::set_begin_fence_callback(nullptr);
-  }
-};
-
 /// The second of two equal calls allocates nothing and waits for nothing.
 template <class F>
 void expect_steady(const char* what, const F& call) {
   call();
   const Counting counting;
   call();
-  EXPECT_EQ(allocations, 0) << what;
-  EXPECT_EQ(fences, 0) << what;
+  EXPECT_EQ(Counting::allocations, 0) << what;
+  EXPECT_EQ(Counting::fences, 0) << what;
 }
 
 using Exec = Kokkos::DefaultExecutionSpace;

@@ -89,8 +89,9 @@ TEST_P(Solve, values) {
 void check_adjoint(const Flavour& f, const Solution& x, const Dense& dA, const Dense& dB, const Dense& gX, Op op) {
   const SolveOptions o{.op = op};
   const Gradient full = solve_vjp(f, x, &gX, o);
-  EXPECT_TRUE(identical(solve_vjp(f, x, &gX, o, {true, false}).A, full.A)) << "gA alone";
-  EXPECT_TRUE(identical(solve_vjp(f, x, &gX, o, {false, true}).B, full.B)) << "gB alone";
+  // Not to the last bit: what is not wanted lives in scratch, and a BLAS may round by the alignment of its operands.
+  expect_same(f, solve_vjp(f, x, &gX, o, {true, false}).A, full.A, "gA alone");
+  expect_same(f, solve_vjp(f, x, &gX, o, {false, true}).B, full.B, "gB alone");
   const Gradient none = solve_vjp(f, x, nullptr, o);
   EXPECT_EQ(max_abs(none.A) + max_abs(none.B), 0) << "no cotangent";
   EXPECT_EQ(max_abs(solve_vjp(f, x, nullptr, o, {true, false}).A), 0) << "neither cotangent nor gB";

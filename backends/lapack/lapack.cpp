@@ -45,6 +45,12 @@ const char* name() {
   return "lapack";
 }
 
+template <class Exec>
+const DriverTable& drivers() {
+  static const DriverTable table("eigh * * * syevd; svd * * * gesdd; lu * * * getrf; qr * * * geqrf");
+  return table;
+}
+
 template <class Exec, class S>
 void gemm(Context<Exec>&, Op opa, Op opb, S alpha, Batch<const S> A, Batch<const S> B, S beta, Batch<S> C) {
   static_assert(is_host<Exec>);
@@ -88,7 +94,7 @@ void trmm(Context<Exec>&, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch
 }
 
 template <class Exec, class S>
-void getrf(Context<Exec>&, Batch<S> A, int* pivots, int* info) {
+void getrf(Context<Exec>&, Batch<S> A, int* pivots, int* info, Driver) {
   const int k = std::min(A.rows, A.cols);
   for (int b = 0; b < A.count; ++b) {
     int* piv = pivots + std::size_t(b) * k;
@@ -100,7 +106,7 @@ void getrf(Context<Exec>&, Batch<S> A, int* pivots, int* info) {
 }
 
 template <class Exec, class S>
-void geqrf(Context<Exec>& ctx, Batch<S> A, S* tau) {
+void geqrf(Context<Exec>& ctx, Batch<S> A, S* tau, Driver) {
   const int k = std::min(A.rows, A.cols);
   if (k == 0 || A.count == 0) return;
   Scope scope(ctx);
@@ -114,7 +120,7 @@ void geqrf(Context<Exec>& ctx, Batch<S> A, S* tau) {
 }
 
 template <class Exec, class S>
-void ungqr(Context<Exec>& ctx, Batch<S> A, int k, const S* tau) {
+void ungqr(Context<Exec>& ctx, Batch<S> A, int k, const S* tau, Driver) {
   if (A.cols == 0 || A.count == 0) return;
   Scope scope(ctx);
   S query{};
@@ -127,7 +133,7 @@ void ungqr(Context<Exec>& ctx, Batch<S> A, int k, const S* tau) {
 }
 
 template <class Exec, class S>
-void heevd(Context<Exec>& ctx, bool vectors, Batch<S> A, Batch<Real<S>> w, int* info) {
+void heevd(Context<Exec>& ctx, bool vectors, Batch<S> A, Batch<Real<S>> w, int* info, Driver) {
   using R = Real<S>;
   std::fill(info, info + A.count, 0);
   const int n = A.rows;
@@ -154,7 +160,7 @@ void heevd(Context<Exec>& ctx, bool vectors, Batch<S> A, Batch<Real<S>> w, int* 
 }
 
 template <class Exec, class S>
-void gesvd(Context<Exec>& ctx, Batch<S> A, Batch<S> U, Batch<Real<S>> s, Batch<S> Vh, int* info) {
+void gesvd(Context<Exec>& ctx, Batch<S> A, Batch<S> U, Batch<Real<S>> s, Batch<S> Vh, int* info, Driver) {
   using R = Real<S>;
   std::fill(info, info + A.count, 0);
   const int m = A.rows, n = A.cols, least = std::min(m, n), most = std::max(m, n), one = 1;
@@ -188,13 +194,15 @@ void gesvd(Context<Exec>& ctx, Batch<S> A, Batch<S> U, Batch<Real<S>> s, Batch<S
   template void gemm<EXEC, S>(Context<EXEC>&, Op, Op, S, Batch<const S>, Batch<const S>, S, Batch<S>); \
   template void trsm<EXEC, S>(Context<EXEC>&, Side, Uplo, Op, Diag, S, Batch<const S>, Batch<S>);      \
   template void trmm<EXEC, S>(Context<EXEC>&, Side, Uplo, Op, Diag, S, Batch<const S>, Batch<S>);      \
-  template void getrf<EXEC, S>(Context<EXEC>&, Batch<S>, int*, int*);                                  \
-  template void geqrf<EXEC, S>(Context<EXEC>&, Batch<S>, S*);                                          \
-  template void ungqr<EXEC, S>(Context<EXEC>&, Batch<S>, int, const S*);                               \
-  template void heevd<EXEC, S>(Context<EXEC>&, bool, Batch<S>, Batch<Real<S>>, int*);                  \
-  template void gesvd<EXEC, S>(Context<EXEC>&, Batch<S>, Batch<S>, Batch<Real<S>>, Batch<S>, int*);
-FRECHET_FOR_EACH_SCALAR(FRECHET_LAPACK)
-#define FRECHET_LAPACK_NAME(EXEC) template const char* name<EXEC>();
-FRECHET_FOR_EACH_EXEC(FRECHET_LAPACK_NAME)
+  template void getrf<EXEC, S>(Context<EXEC>&, Batch<S>, int*, int*, Driver);                          \
+  template void geqrf<EXEC, S>(Context<EXEC>&, Batch<S>, S*, Driver);                                  \
+  template void ungqr<EXEC, S>(Context<EXEC>&, Batch<S>, int, const S*, Driver);                       \
+  template void heevd<EXEC, S>(Context<EXEC>&, bool, Batch<S>, Batch<Real<S>>, int*, Driver);          \
+  template void gesvd<EXEC, S>(Context<EXEC>&, Batch<S>, Batch<S>, Batch<Real<S>>, Batch<S>, int*, Driver);
+FRECHET_FOR_EACH_HOST_SCALAR(FRECHET_LAPACK)
+#define FRECHET_LAPACK_NAME(EXEC)    \
+  template const char* name<EXEC>(); \
+  template const DriverTable& drivers<EXEC>();
+FRECHET_FOR_EACH_HOST_EXEC(FRECHET_LAPACK_NAME)
 
 }  // namespace frechet::backend

@@ -84,6 +84,6 @@ void gemm(Context<Exec>& ctx, Op opa, Op opb, S alpha, Batch<const S> A, Batch<c
 
 #define FRECHET_GEMM(Exec, S) \
   template void gemm<Exec, S>(Context<Exec>&, Op, Op, S, Batch<const S>, Batch<const S>, S, Batch<S>);
-FRECHET_FOR_EACH_SCALAR(FRECHET_GEMM)
+FRECHET_REFERENCE_FOR_EACH_SCALAR(FRECHET_GEMM)
 
 }  // namespace frechet::backend

@@ -22,12 +22,12 @@ struct Getrf {
 }  // namespace reference
 
 template <class Exec, class S>
-void getrf(Context<Exec>& ctx, Batch<S> A, int* pivots, int* info) {
+void getrf(Context<Exec>& ctx, Batch<S> A, int* pivots, int* info, Driver) {
   reference::for_each_matrix(ctx, "frechet::reference::getrf", A.rows * A.cols, A.count,
                              reference::Getrf<S>{A, pivots, info});
 }
 
-#define FRECHET_GETRF(Exec, S) template void getrf<Exec, S>(Context<Exec>&, Batch<S>, int*, int*);
-FRECHET_FOR_EACH_SCALAR(FRECHET_GETRF)
+#define FRECHET_GETRF(Exec, S) template void getrf<Exec, S>(Context<Exec>&, Batch<S>, int*, int*, Driver);
+FRECHET_REFERENCE_FOR_EACH_SCALAR(FRECHET_GETRF)
 
 }  // namespace frechet::backend

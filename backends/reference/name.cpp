@@ -10,7 +10,15 @@ const char* name() {
   return "reference";
 }
 
-#define FRECHET_NAME(Exec) template const char* name<Exec>();
-FRECHET_FOR_EACH_EXEC(FRECHET_NAME)
+template <class Exec>
+const DriverTable& drivers() {
+  static const DriverTable table("eigh * * * reference; svd * * * reference; lu * * * reference; qr * * * reference");
+  return table;
+}
+
+#define FRECHET_NAME(Exec)           \
+  template const char* name<Exec>(); \
+  template const DriverTable& drivers<Exec>();
+FRECHET_REFERENCE_FOR_EACH_EXEC(FRECHET_NAME)
 
 }  // namespace frechet::backend

@@ -103,6 +103,6 @@ void trmm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, B
 #define FRECHET_TRIANGULAR(Exec, S)                                                               \
   template void trsm<Exec, S>(Context<Exec>&, Side, Uplo, Op, Diag, S, Batch<const S>, Batch<S>); \
   template void trmm<Exec, S>(Context<Exec>&, Side, Uplo, Op, Diag, S, Batch<const S>, Batch<S>);
-FRECHET_FOR_EACH_SCALAR(FRECHET_TRIANGULAR)
+FRECHET_REFERENCE_FOR_EACH_SCALAR(FRECHET_TRIANGULAR)
 
 }  // namespace frechet::backend

@@ -3,6 +3,7 @@
 #define FRECHET_EIGH_HPP
 
 #include <frechet/detail/arguments.hpp>
+#include <frechet/driver.hpp>
 
 namespace frechet {
 
@@ -12,6 +13,7 @@ struct EighOptions {
   Degeneracy degeneracy = Degeneracy::mask;  ///< what to do at (nearly) equal eigenvalues
   double tolerance = -1;                     ///< relative to max|w|; < 0: default_degeneracy_tolerance
   Store store = Store::overwrite;            ///< eigh_vjp: gA = or gA +=
+  Driver driver = Driver::automatic;         ///< who factorises
   DiagnosticsTarget diagnostics = {};        ///< one Diagnosis per matrix, or nothing
 };
 

@@ -3,12 +3,14 @@
 #define FRECHET_LU_HPP
 
 #include <frechet/detail/arguments.hpp>
+#include <frechet/driver.hpp>
 
 namespace frechet {
 
 /// Options of lu, lu_jvp and lu_vjp.
 struct LuOptions {
   Store store = Store::overwrite;      ///< lu_vjp: gA = or gA +=
+  Driver driver = Driver::automatic;   ///< who factorises
   DiagnosticsTarget diagnostics = {};  ///< one Diagnosis per matrix, or nothing
 };
 

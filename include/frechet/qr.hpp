@@ -3,6 +3,7 @@
 #define FRECHET_QR_HPP
 
 #include <frechet/detail/arguments.hpp>
+#include <frechet/driver.hpp>
 
 namespace frechet {
 
@@ -15,6 +16,7 @@ enum class QrSigns { lapack, positive };
 struct QrOptions {
   QrSigns signs = QrSigns::lapack;     ///< qr: which factorisation
   Store store = Store::overwrite;      ///< qr_vjp: gA = or gA +=
+  Driver driver = Driver::automatic;   ///< who factorises
   DiagnosticsTarget diagnostics = {};  ///< one Diagnosis per matrix, or nothing
 };
 

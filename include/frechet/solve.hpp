@@ -3,6 +3,7 @@
 #define FRECHET_SOLVE_HPP
 
 #include <frechet/detail/arguments.hpp>
+#include <frechet/driver.hpp>
 
 namespace frechet {
 
@@ -10,6 +11,7 @@ namespace frechet {
 struct SolveOptions {
   Op op = Op::none;                    ///< op(A) X = B
   Store store = Store::overwrite;      ///< solve_vjp: gA =, gB = or gA +=, gB +=
+  Driver driver = Driver::automatic;   ///< who factorises
   DiagnosticsTarget diagnostics = {};  ///< one Diagnosis per matrix, or nothing
 };
 

@@ -3,6 +3,7 @@
 #define FRECHET_SVD_HPP
 
 #include <frechet/detail/arguments.hpp>
+#include <frechet/driver.hpp>
 
 namespace frechet {
 
@@ -11,6 +12,7 @@ struct SvdOptions {
   Degeneracy degeneracy = Degeneracy::mask;  ///< what to do at (nearly) equal singular values
   double tolerance = -1;                     ///< relative to the largest; < 0: default_degeneracy_tolerance
   Store store = Store::overwrite;            ///< svd_vjp: gA = or gA +=
+  Driver driver = Driver::automatic;         ///< who factorises
   DiagnosticsTarget diagnostics = {};        ///< one Diagnosis per matrix, or nothing
 };
 

@@ -2,11 +2,12 @@
 #ifndef FRECHET_TYPES_HPP
 #define FRECHET_TYPES_HPP
 
+#include <frechet/error.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 
@@ -45,6 +46,7 @@ enum class Store { overwrite, accumulate };
 struct Diagnosis {
   int info = 0;       ///< info of the factorisation as in LAPACK: 0 fine, > 0 singular or not converged
   int rank = -1;      ///< numerical rank; -1 where the call does not determine it
+  int fallback = 0;   ///< info of a first driver that failed, where another one gave the result (info is then 0)
   int nonfinite = 0;  ///< 1 where the input holds NaN or Inf
   int deficient = 0;  ///< 1 where the derivative needs a rank the matrix does not have; the result is NaN
   double gap = std::numeric_limits<double>::infinity();  ///< smallest gap between two values / largest value
@@ -71,16 +73,6 @@ struct DiagnosticsTarget {
         extent(view.extent(0)),
         on_host(
             Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Kokkos::View<T, P...>::memory_space>::accessible) {}
-};
-
-/// An argument that does not fit: shape, extents, aliasing. The message names function, argument and both extents.
-struct ArgumentError : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-
-/// A computation that has no answer in numbers; thrown by check() only.
-struct NumericalError : std::runtime_error {
-  using std::runtime_error::runtime_error;
 };
 
 namespace detail {

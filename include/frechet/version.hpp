@@ -10,6 +10,8 @@ namespace frechet {
 
 /// The backend behind host Views in this build: "lapack" or "reference".
 const char* host_backend();
+/// The backend behind device Views: "cuda" or "reference"; "none" where Kokkos was built without a device.
+const char* device_backend();
 
 }  // namespace frechet
 

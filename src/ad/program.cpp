@@ -366,10 +366,7 @@ Program<Exec>::Program(std::shared_ptr<const Graph<Exec>> graph, std::vector<int
                        std::vector<bool> active, const Instance<Exec>& instance)
     : plan_(std::make_unique<Plan>(std::move(graph), std::move(outputs), mode, instance)) {
   plan_->analyse(active);
-  Diagnosis* d = plan_->diagnoses;
-  for_each_column(
-      plan_->ctx, "frechet::program", 1, static_cast<int>(plan_->diagnosed.size()), 1,
-      KOKKOS_LAMBDA(int, int j) { d[j] = Diagnosis{}; });
+  reset(plan_->ctx, plan_->diagnoses, static_cast<int>(plan_->diagnosed.size()));
 }
 
 template <class Exec>

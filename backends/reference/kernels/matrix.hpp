@@ -81,6 +81,12 @@ KOKKOS_FUNCTION void fill(const Member& member, const Matrix<S>& A, S value) {
   member.threads(A.cols, [&](const auto& lanes, int j) { lanes.each(A.rows, [&](int i) { A(i, j) = value; }); });
 }
 
+/// B = A
+template <class Member, class S>
+KOKKOS_FUNCTION void copy(const Member& member, const Matrix<const S>& A, const Matrix<S>& B) {
+  member.threads(B.cols, [&](const auto& lanes, int j) { lanes.each(B.rows, [&](int i) { B(i, j) = A(i, j); }); });
+}
+
 template <class Member, class S>
 KOKKOS_FUNCTION void set_identity(const Member& member, const Matrix<S>& A) {
   member.threads(A.cols,

@@ -84,8 +84,8 @@ std::vector<int> ids_of(const Graph<Exec>& graph, const std::tuple<T...>& traced
 }
 
 template <class V>
-std::size_t extent_of(const V& view, std::size_t r) {
-  return r < V::rank() ? view.extent(r) : 1;
+std::size_t extent_of(const V& view, int r) {
+  return r < static_cast<int>(V::rank()) ? view.extent(static_cast<std::size_t>(r)) : 1;
 }
 
 template <class... V>
@@ -100,7 +100,7 @@ template <class Exec, class V>
 auto trace_input(Graph<Exec>& graph, const V& view) {
   static_assert(V::rank() <= 2, "frechet: traced functions take scalars, vectors and matrices (Views of rank 0, 1, 2)");
   using S = Scalar<V>;
-  for (std::size_t r = 0; r < V::rank(); ++r)
+  for (int r = 0; r < static_cast<int>(V::rank()); ++r)
     if (view.extent(r) > 0x7fffffff) throw_extent("frechet::AdContext", "an input", view.extent(r));
   const int rows = static_cast<int>(extent_of(view, 0)), cols = static_cast<int>(extent_of(view, 1));
   constexpr int rank = static_cast<int>(V::rank());

@@ -31,7 +31,7 @@ std::string describe(const Shape& shape, int rank);
 template <class V>
 std::string describe(const V& view) {
   std::string s;
-  for (std::size_t r = 0; r < V::rank(); ++r) s += (r ? " x " : "") + std::to_string(view.extent(r));
+  for (int r = 0; r < static_cast<int>(V::rank()); ++r) s += (r ? " x " : "") + std::to_string(view.extent(r));
   return s.empty() ? "scalar" : s;
 }
 

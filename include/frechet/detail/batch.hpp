@@ -19,7 +19,8 @@ struct Strided {
     return data[b * batch_stride + i * row_stride + j * col_stride];
   }
   KOKKOS_FUNCTION explicit operator bool() const { return data != nullptr; }
-  operator Strided<const S>() const requires(!std::is_const_v<S>) {
+  template <class T>
+  requires(!std::is_const_v<S> && std::is_same_v<T, const S>) operator Strided<T>() const {
     return {data, rows, cols, count, row_stride, col_stride, batch_stride};
   }
 };
@@ -35,7 +36,10 @@ struct Batch {
   /// Matrix b of the batch.
   KOKKOS_FUNCTION S* matrix(int b) const { return data + b * stride; }
   KOKKOS_FUNCTION explicit operator bool() const { return data != nullptr; }
-  operator Batch<const S>() const requires(!std::is_const_v<S>) { return {data, rows, cols, ld, count, stride}; }
+  template <class T>
+  requires(!std::is_const_v<S> && std::is_same_v<T, const S>) operator Batch<T>() const {
+    return {data, rows, cols, ld, count, stride};
+  }
   /// Rows [i, i + m) and columns [j, j + n) of every matrix.
   Batch block(int i, int j, int m, int n) const {
     return {data ? data + i + std::int64_t(j) * ld : nullptr, m, n, ld, count, stride};
