@@ -31,13 +31,14 @@ def arguments():
     p.add_argument("--suite", action="append", help="default: both; may be repeated or a comma list")
     p.add_argument("--sizes", help="comma list; default: the sizes of the suite, up to 1024")
     p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="cuda: PyTorch only")
     p.add_argument("--min-time", type=float, default=0.3, help="seconds of timed runs to aim at per row (default 0.3)")
     p.add_argument("--no-plain", action="store_true", help="JAX: only jit")
     p.add_argument("--out", help="JSON file (default: standard output)")
     return p.parse_args()
 
 
-def limit_threads(threads):
+def limit_threads(threads, device):
     """Before the frameworks are imported. One-thread runs need pinning too (scripts/perf): XLA keeps other threads."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
@@ -45,14 +46,15 @@ def limit_threads(threads):
     if threads == 1:
         os.environ["XLA_FLAGS"] = (os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false").strip()
     os.environ["JAX_PLATFORMS"] = "cpu"
-    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    if device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
 # A framework is (context, variants); a variant maps (op, data) to {"jvp": run, "vjp": run}, where run() does the
 # whole timed work, waits for it, and returns (value, slope) or (value, gradient).
 
 
-def pytorch(threads):
+def pytorch(threads, device):
     import warnings
 
     import torch
@@ -73,10 +75,13 @@ def pytorch(threads):
     }
 
     def variant(op, data):
-        A, dA = torch.from_numpy(data["A"]), torch.from_numpy(data["dA"])
-        b = None if data["b"] is None else torch.from_numpy(data["b"])
-        C = None if data["cotangents"] is None else [torch.from_numpy(c) for c in data["cotangents"]]
-        one = torch.ones((), dtype=torch.float64)
+        def put(x):
+            return torch.from_numpy(x).to(device)
+
+        A, dA = put(data["A"]), put(data["dA"])
+        b = None if data["b"] is None else put(data["b"])
+        C = None if data["cotangents"] is None else [put(c) for c in data["cotangents"]]
+        one = torch.ones((), dtype=torch.float64, device=device)
         function = outputs["eigh_values" if op == "eigh" and C is None else op]
 
         def loss(X):
@@ -87,14 +92,22 @@ def pytorch(threads):
             value, pullback = torch.func.vjp(loss, A)
             return value, pullback(one)[0]
 
-        return {"jvp": lambda: torch.func.jvp(loss, (A,), (dA,)), "vjp": vjp}
+        def waiting(run):
+            def timed():
+                result = run()
+                torch.cuda.synchronize()
+                return result
+
+            return timed if device == "cuda" else run
+
+        return {"jvp": waiting(lambda: torch.func.jvp(loss, (A,), (dA,))), "vjp": waiting(vjp)}
 
     config = torch.__config__.show().splitlines()
     lapack = next((line.strip(" -") for line in config if "Math Kernel" in line or "OpenBLAS" in line), "unknown")
     return {"version": torch.__version__, "lapack": lapack}, {"pytorch": variant}
 
 
-def jax(threads):
+def jax(threads, device):
     import jax
     import jax.numpy as jnp
     import scipy
@@ -171,6 +184,7 @@ def contraction_error(slope, gradient, tangent):
     """|<gradient, tangent> - slope|, relative to the slope; where the terms cancel, to 1e-3 of |gradient| |tangent|."""
     import numpy as np
 
+    gradient = gradient.cpu() if hasattr(gradient, "cpu") else gradient
     slope, gradient = float(slope), np.asarray(gradient)
     scale = max(abs(slope), 1e-3 * float(np.linalg.norm(gradient) * np.linalg.norm(tangent)), sys.float_info.min)
     return abs(float(np.vdot(gradient, tangent)) - slope) / scale
@@ -178,13 +192,15 @@ def contraction_error(slope, gradient, tangent):
 
 def main():
     args = arguments()
-    limit_threads(args.threads)
+    if args.device == "cuda" and args.framework != "pytorch":
+        sys.exit("--device cuda goes with --framework pytorch")
+    limit_threads(args.threads, args.device)
     try:
         import numpy
 
         import inputs
 
-        context, variants = {"pytorch": pytorch, "jax": jax}[args.framework](args.threads)
+        context, variants = {"pytorch": pytorch, "jax": jax}[args.framework](args.threads, args.device)
     except ImportError as e:
         print(f"[peers] {args.framework} not importable: {e}", file=sys.stderr)
         return 3
@@ -194,6 +210,7 @@ def main():
         "numpy": numpy.__version__,
         "python": platform.python_version(),
         "threads": args.threads,
+        "device": args.device,
         "cores": len(os.sched_getaffinity(0)),
     }
     suites = [s for item in args.suite or list(inputs.SIZES) for s in item.split(",")]

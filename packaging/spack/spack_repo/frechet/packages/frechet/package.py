@@ -2,11 +2,12 @@
 import os
 
 from spack_repo.builtin.build_systems.cmake import CMakePackage
+from spack_repo.builtin.build_systems.cuda import CudaPackage
 
 from spack.package import *
 
 
-class Frechet(CMakePackage):
+class Frechet(CMakePackage, CudaPackage):
     """Differentiable dense linear algebra on Kokkos: value, Jacobian-vector product (JVP) and
     vector-Jacobian product (VJP) of decompositions and solves."""
 
@@ -56,11 +57,16 @@ class Frechet(CMakePackage):
         depends_on("benchmark@1.7:")
         depends_on("cli11@2.1:")
 
-    # Variant "cuda" comes with the CUDA backend: the CudaPackage mixin, a Kokkos with the same
-    # cuda_arch, cuSOLVER and cuBLAS, and the compiler that Kokkos names. Until then a Kokkos
-    # for a device is refused here rather than half supported.
-    for device in ("cuda", "rocm", "sycl"):
-        conflicts(f"^kokkos+{device}", msg="Frechet has no device backend yet")
+    with when("+cuda"):
+        depends_on("cuda@12.6:")
+        for arch in CudaPackage.cuda_arch_values:
+            depends_on(f"kokkos+cuda cuda_arch={arch}", when=f"cuda_arch={arch}")
+            depends_on(f"kokkos-kernels+cuda cuda_arch={arch}", when=f"cuda_arch={arch}")
+        conflicts("cuda_arch=none", msg="+cuda needs cuda_arch, as Kokkos does")
+    # A Kokkos for a device that Frechet was not asked for is refused rather than half supported.
+    conflicts("^kokkos+cuda", when="~cuda", msg="Kokkos has CUDA: install frechet+cuda")
+    for device in ("rocm", "sycl"):
+        conflicts(f"^kokkos+{device}", msg="Frechet has no backend for this device yet")
 
     sanity_check_is_file = [join_path("include", "frechet", "frechet.hpp")]
     sanity_check_is_dir = [join_path("share", "frechet", "examples")]
