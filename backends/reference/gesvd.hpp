@@ -32,16 +32,16 @@ struct Gesvd {
   }
 };
 
-/// The same where another driver has failed (info > 0). info becomes -info of that driver.
+/// The same where another driver has failed (info != 0). info becomes -info of that driver.
 template <class S>
 struct RetryGesvd {
   Gesvd<S> gesvd;
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, int b) const {
     const int before = gesvd.info[b];
-    if (before <= 0) return;
+    if (before == 0) return;
     const int result = gesvd.solve(member, b);
-    member.once([&] { gesvd.info[b] = result == 0 ? -before : result; });
+    member.once([&] { gesvd.info[b] = result == 0 ? -Kokkos::abs(before) : result; });
   }
 };
 

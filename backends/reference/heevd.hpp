@@ -27,7 +27,7 @@ struct Heevd {
   }
 };
 
-/// The same where another driver has failed (info > 0), from a copy of the matrix. info becomes -info of that driver.
+/// The same where another driver has failed (info != 0), from a copy of the matrix. info becomes -info of that driver.
 template <class S>
 struct RetryHeevd {
   Heevd<S> heevd;
@@ -35,10 +35,10 @@ struct RetryHeevd {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, int b) const {
     const int before = heevd.info[b];
-    if (before <= 0) return;
+    if (before == 0) return;
     copy(member, matrix(original, b), matrix(heevd.A, b));
     const int result = heevd.solve(member, b);
-    member.once([&] { heevd.info[b] = result == 0 ? -before : result; });
+    member.once([&] { heevd.info[b] = result == 0 ? -Kokkos::abs(before) : result; });
   }
 };
 

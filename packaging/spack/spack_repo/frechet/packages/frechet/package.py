@@ -59,6 +59,8 @@ class Frechet(CMakePackage, CudaPackage):
 
     with when("+cuda"):
         depends_on("cuda@12.6:")
+        # Kokkos with CUDA and GCC compiles through its wrapper, and so does what links to it.
+        requires("^kokkos+wrapper", when="%gcc")
         for arch in CudaPackage.cuda_arch_values:
             depends_on(f"kokkos+cuda cuda_arch={arch}", when=f"cuda_arch={arch}")
             depends_on(f"kokkos-kernels+cuda cuda_arch={arch}", when=f"cuda_arch={arch}")
@@ -74,7 +76,7 @@ class Frechet(CMakePackage, CudaPackage):
     test_requires_compiler = True
 
     def cmake_args(self):
-        return [
+        args = [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define_from_variant("FRECHET_HOST_BACKEND", "host_backend"),
             self.define_from_variant("FRECHET_ENABLE_TESTS", "tests"),
@@ -82,6 +84,9 @@ class Frechet(CMakePackage, CudaPackage):
             # The stand-alone test below builds the installed sources of the examples instead.
             self.define("FRECHET_ENABLE_EXAMPLES", False),
         ]
+        if self.spec.satisfies("+cuda"):
+            args.append(self.define("CMAKE_CXX_COMPILER", self.spec["kokkos"].package.kokkos_cxx))
+        return args
 
     def test_examples(self):
         """build and run the installed examples as a consumer of the package"""
@@ -96,7 +101,10 @@ class Frechet(CMakePackage, CudaPackage):
             "-B",
             build,
             self.define("CMAKE_PREFIX_PATH", [self.prefix, *get_cmake_prefix_path(self)]),
-            self.define("CMAKE_CXX_COMPILER", os.environ["CXX"]),
+            self.define(
+                "CMAKE_CXX_COMPILER",
+                self.spec["kokkos"].package.kokkos_cxx if self.spec.satisfies("+cuda") else os.environ["CXX"],
+            ),
             self.define("CMAKE_BUILD_TYPE", self.spec.variants["build_type"].value),
         )
         cmake("--build", build)
