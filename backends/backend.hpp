@@ -7,7 +7,8 @@
 #include "drivers.hpp"
 
 // Who does the flops. Every backend defines these kernels on the normal form for the execution space it serves and the
-// four scalars, by explicit instantiation; exactly one host backend is linked, so the linker is the dispatcher.
+// four scalars, by explicit instantiation; exactly one host backend and at most one device backend are linked, so the
+// linker is the dispatcher.
 //
 // Common contract:
 //  * matrices are column-major; every operand of one call has the same count; inputs may repeat with stride 0;

@@ -290,8 +290,7 @@ void reduce_matrices(Context<Exec>& ctx, const char* label, int rows, int cols, 
   }
 }
 
-// --- scalars
-// --------------------------------------------------------------------------------------------------------------
+// --- scalars --------------------------------------------------------------------------------------------------------
 
 template <class S>
 KOKKOS_INLINE_FUNCTION S conj(const S& x) {

@@ -9,14 +9,15 @@ namespace {
 
 using cuda::array;
 
-/// The vendor counts rows from one. What it leaves of a matrix that is not finite is not documented: a row that cannot
-/// be becomes no exchange, so that nobody reads or writes outside.
+/// The vendor counts rows from one, and info < 0 is a failure too. What it leaves of a matrix that is not finite is not
+/// documented: a row that cannot be becomes no exchange, so that nobody reads or writes outside.
 template <class Exec, class I>
-void from_zero(Context<Exec>& ctx, const I* steps, int* pivots, int k, int rows, int count) {
+void from_zero(Context<Exec>& ctx, const I* steps, int* pivots, int k, int rows, int* info, int count) {
   detail::for_each_entry(
       ctx, "frechet::cuda::pivots", k, 1, count, KOKKOS_LAMBDA(int b, int i, int) {
         const std::int64_t at = std::int64_t(b) * k + i;
         const I p = steps[at] - 1;
+        if (i == 0) info[b] = Kokkos::abs(info[b]);
         pivots[at] = p >= i && p < rows ? static_cast<int>(p) : i;
       });
 }
@@ -34,11 +35,11 @@ void getrf(Context<Exec>& ctx, Batch<S> A, int* pivots, int* info, Driver asked)
   if (driver == Driver::getrf_batched && A.rows == A.cols) {
     cuda::getrf_batched(*handles, reinterpret_cast<cuda::Vendor<S>* const*>(cuda::pointers(ctx, A)), A.rows, A.ld,
                         pivots, info, A.count);
-    return from_zero(ctx, pivots, pivots, k, A.rows, A.count);
+    return from_zero(ctx, pivots, pivots, k, A.rows, info, A.count);
   }
   auto* const steps = ctx.template take<std::int64_t>(static_cast<std::size_t>(k) * A.count);
   cuda::getrf(*handles, cuda::memory(ctx), array(A), steps, info);
-  from_zero(ctx, steps, pivots, k, A.rows, A.count);
+  from_zero(ctx, steps, pivots, k, A.rows, info, A.count);
 }
 
 template <class Exec, class S>

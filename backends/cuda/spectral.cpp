@@ -15,6 +15,13 @@ using cuda::array;
 
 constexpr int retry_upto = 1024;
 
+/// info < 0 of a vendor is a failure as well; in the backend interface it means one that was mended.
+template <class Exec>
+void only_report(Context<Exec>& ctx, int* info, int count) {
+  detail::for_each_column(
+      ctx, "frechet::cuda::info", 1, 1, count, KOKKOS_LAMBDA(int b, int) { info[b] = Kokkos::abs(info[b]); });
+}
+
 /// Singular values and vectors of a tall A by one of the vendor's drivers. Some give V, some Vh: A = U diag(s) Vh.
 template <class Exec, class S>
 void vendor_svd(Context<Exec>& ctx, Driver driver, const Batch<S>& A, const Batch<S>& U, Real<S>* s, const Batch<S>& Vh,
@@ -60,7 +67,10 @@ void tall_svd(Context<Exec>& ctx, Driver driver, const Batch<S>& A, const Batch<
       s.stride == s.rows || s.count == 1 ? s : ctx.template matrix<Real<S>>(s.rows, 1, s.count);
   vendor_svd(ctx, driver, A, U, values.data, Vh, info);
   if (values.data != s.data) detail::copy(ctx, values, s);
-  if (retry) reference::retry_tall_svd(ctx, original, U, s, Vh, info);
+  if (retry)
+    reference::retry_tall_svd(ctx, original, U, s, Vh, info);
+  else
+    only_report(ctx, info, A.count);
 }
 
 }  // namespace
@@ -94,7 +104,10 @@ void heevd(Context<Exec>& ctx, bool vectors, Batch<S> A, Batch<Real<S>> w, int* 
     }
   }
   if (values.data != w.data) detail::copy(ctx, values, w);
-  if (original) reference::retry_heevd<Exec, S>(ctx, vectors, original, A, w, info);
+  if (original)
+    reference::retry_heevd<Exec, S>(ctx, vectors, original, A, w, info);
+  else
+    only_report(ctx, info, A.count);
 }
 
 template <class Exec, class S>

@@ -8,9 +8,10 @@ namespace frechet {
 
 /// Which routine does a factorisation. Names are those of LAPACK and cuSOLVER; `reference` are Frechet's own kernels
 /// (Jacobi, Householder, one team per matrix). A backend has some of them: lapack syevd, gesdd, getrf, geqrf; cuda all
-/// but gesdd; reference only its own. Another one is an ArgumentError that lists what there is. `automatic` looks the
-/// driver up by operation, extents, batch and scalar; the environment variable FRECHET_DRIVERS can change that table
-/// (docs/cuda.md).
+/// but gesdd; reference only its own. Another one is an ArgumentError that lists what there is. Where extents do
+/// not fit a batched driver (not square, above 32 x 32) its namesake without a batch does the work. `automatic` looks
+/// the driver up by operation, extents, batch and scalar; the environment variable FRECHET_DRIVERS can change that
+/// table (docs/cuda.md).
 enum class Driver {
   automatic,
   syevd,           ///< eigh: divide and conquer

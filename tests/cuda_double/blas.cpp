@@ -100,6 +100,10 @@ cublasStatus_t getrf_batched(const char* name, cublasHandle_t handle, int n, V* 
   if (call.works())
     for (int b = 0; b < count; ++b)
       Lapack<V>::getrf(&n, &n, lapack(A[b]), &lda, pivots + static_cast<std::ptrdiff_t>(b) * n, info + b);
+  if (call.works() && call.failure() != 0) {
+    *info = call.failure();
+    std::fill(pivots, pivots + n, 1 << 30);
+  }
   return call.blas_status();
 }
 

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <set>
 
 namespace frechet::test::cuda_double {
 namespace {
@@ -18,7 +17,6 @@ struct State {
   std::mutex mutex;
   std::map<const char*, std::size_t> blocks;
   std::vector<std::string> calls;
-  std::set<std::string> every_call;
   int fault = -1, countdown = 0;
 };
 State& state() {
@@ -69,10 +67,6 @@ void forget_calls() {
   const std::lock_guard lock(state().mutex);
   state().calls.clear();
 }
-std::vector<std::string> every_call() {
-  const std::lock_guard lock(state().mutex);
-  return {state().every_call.begin(), state().every_call.end()};
-}
 
 void inject(Fault fault, int k) {
   const std::lock_guard lock(state().mutex);
@@ -94,7 +88,6 @@ Call::Call(const char* name, cudaStream_t stream) : name_(name) {
     auto& s = state();
     const std::lock_guard lock(s.mutex);
     s.calls.push_back(name_);
-    s.every_call.insert(name_);
     if (s.fault >= 0 && s.countdown-- == 0) {
       fault_ = s.fault;
       s.fault = -1;

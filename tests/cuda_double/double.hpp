@@ -21,11 +21,10 @@ void start();
 /// The names of the calls so far that submit work, in order.
 std::vector<std::string> calls();
 void forget_calls();
-/// All names ever called, for the coverage of several processes.
-std::vector<std::string> every_call();
 
 enum class Fault {
-  info,        ///< numerical failure: info = 1 for the first matrix, results are NaN
+  info,        ///< numerical failure: info = 1 for the first matrix, results are NaN, pivots rubbish
+  argument,    ///< the same with info = -2
   status,      ///< the call fails
   allocation,  ///< the call finds no memory
 };
@@ -33,8 +32,7 @@ enum class Fault {
 void inject(Fault fault, int k);
 void inject_nothing();
 
-// --- for the double's own sources
-// -------------------------------------------------------------------------------------
+// --- for the double's own sources -----------------------------------------------------------------------------------
 
 /// One call: its checks and what is to go wrong.
 class Call {
@@ -51,7 +49,10 @@ class Call {
   void workspace(void* p, std::size_t given, std::size_t needed);
 
   bool good() const { return good_; }
-  bool fails_numerically() const { return fault_ == static_cast<int>(Fault::info); }
+  /// The info to leave with the first matrix; 0: as LAPACK says.
+  int failure() const {
+    return fault_ == static_cast<int>(Fault::info) ? 1 : fault_ == static_cast<int>(Fault::argument) ? -2 : 0;
+  }
   cublasStatus_t blas_status() const;
   cusolverStatus_t solver_status() const;
   /// Whether to do the work: nothing was wrong and nothing is injected that stops the call.

@@ -60,8 +60,8 @@ void eigen(Call& call, bool vectors, cublasFillMode_t uplo, int n, V* A, int lda
     V* const a = A + static_cast<std::ptrdiff_t>(b) * lda * n;
     Real<V>* const values = w + static_cast<std::ptrdiff_t>(b) * n;
     info[b] = heevd(vectors, n, a, lda, values);
-    if (b > 0 || !call.fails_numerically()) continue;
-    info[b] = 1;
+    if (b > 0 || call.failure() == 0) continue;
+    info[b] = call.failure();
     fill_nan(a, n, n, lda);
     fill_nan(values, n, 1, n);
   }
@@ -87,8 +87,8 @@ void singular(Call& call, bool vectors, int m, int n, V* A, int lda, Real<V>* s,
     fill_nan(u, m, columns_of_u, ldu);
     info[b] = gesdd(vectors, m, n, A + static_cast<std::ptrdiff_t>(b) * lda * n, lda, values, u, ldu, v, ldr);
     if (vectors && form == Right::V) adjoint_in_place(n, v, ldr);
-    if (b > 0 || !call.fails_numerically()) continue;
-    info[b] = 1;
+    if (b > 0 || call.failure() == 0) continue;
+    info[b] = call.failure();
     fill_nan(values, n, 1, n);
     fill_nan(u, m, n, ldu);
   }
@@ -223,7 +223,9 @@ cusolverStatus_t CUSOLVERAPI cusolverDnXgetrf(cusolverDnHandle_t handle, cusolve
     std::vector<int> pivots(static_cast<std::size_t>(k));
     Lapack<V>::getrf(&m, &n, lapack(static_cast<V*>(A)), &lda, pivots.data(), info);
     std::copy(pivots.begin(), pivots.end(), ipiv);
-    if (call.fails_numerically()) *info = 1;
+    if (call.failure() == 0) return;
+    *info = call.failure();
+    std::fill(ipiv, ipiv + k, int64_t(1) << 40);
   });
   return call.solver_status();
 }
