@@ -6,6 +6,7 @@
 
 #include "environment.hpp"
 #include "floor.hpp"
+#include "overhead.hpp"
 #include "problems.hpp"
 #include "tune.hpp"
 
@@ -78,11 +79,11 @@ void time_it(const std::string& name, int repetitions, const F& f) {
 }
 
 struct Options {
-  std::vector<std::string> suites = perf::suites();
+  std::vector<std::string> suites = {"linalg_jvp_vjp", "linalg_jvp_vjp_random"};
   std::vector<int> sizes;
   int repetitions = 0;
   std::string out = "frechet_perf.json";
-  bool tune = false;
+  bool tune = false, overhead = false;
 };
 
 /// One suite at one size: the rows and the pieces of their floors run next to each other, so that the ratios stay fair
@@ -169,10 +170,16 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(7, 1000));
   app.add_option("--out", options.out, "the JSON file to write")->capture_default_str();
   app.add_flag("--tune", options.tune, "measure the drivers instead and print the table for FRECHET_DRIVERS");
+  app.add_flag("--overhead", options.overhead,
+               "measure instead what a traced program costs beyond its calls on Views, and print a table");
   CLI11_PARSE(app, argc, argv);
   int one = 1;
   benchmark::Initialize(&one, argv);
   try {
+    if (options.overhead) {
+      perf::overhead(options.sizes.empty() ? std::vector<int>{8, 64, 256} : options.sizes, std::cout);
+      return 0;
+    }
     if (!options.tune) return run_all(options);
     perf::tune(options.sizes.empty() ? std::vector<int>{8, 16, 32, 64, 128, 256, 512, 1024} : options.sizes, std::cout);
     return 0;

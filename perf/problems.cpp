@@ -128,6 +128,62 @@ class LossRunner final : public Runner {
   decltype(std::declval<frechet::AdContext<Exec>>().vjp_program(std::declval<F>(), inputs_)) reverse_;
 };
 
+/// Value, gradient and Hessian times tangent of f(A).
+template <class F>
+class HvpRunner final : public Runner {
+ public:
+  HvpRunner(F f, MatrixView A, MatrixView dA)
+      : A_(std::move(A)),
+        dA_(std::move(dA)),
+        gA_("gA", A_.extent(0), A_.extent(1)),
+        hA_("hA", A_.extent(0), A_.extent(1)),
+        value_("value"),
+        one_("one"),
+        program_(ad_.hvp_program(f, A_)),
+        gradient_(ad_.vjp_program(f, A_)) {
+    Kokkos::deep_copy(one_, 1.0);
+    Kokkos::fence();
+  }
+  void run() override {
+    program_(A_, dA_, value_, one_, gA_, hA_);
+    ad_.exec().fence("frechet_perf");
+  }
+  /// Symmetry of the Hessian, with the gradient as the other direction.
+  double mode_error() override {
+    run();
+    const MatrixView v = moved(gA_, 0, gA_), Hv("Hv", v.extent(0), v.extent(1));
+    const double forward = dot(hA_, v);
+    program_(A_, v, value_, one_, gA_, Hv);
+    ad_.exec().fence("frechet_perf");
+    const double reverse = dot(Hv, dA_);
+    return std::abs(forward - reverse) / std::max(std::abs(forward), std::abs(reverse));
+  }
+  /// <H dA, dA> against a difference of <gradient, dA>.
+  double difference_error() override {
+    run();
+    const double derivative = dot(hA_, dA_);
+    const double h = 1e-3 * std::sqrt(dot(A_, A_) / dot(dA_, dA_));
+    const double d = (8.0 * (slope(h) - slope(-h)) - (slope(2 * h) - slope(-2 * h))) / (12.0 * h);
+    // Where the terms of the inner product cancel: relative to their size.
+    const double size = 1e-2 * std::sqrt(dot(hA_, hA_) * dot(dA_, dA_));
+    return std::abs(derivative - d) / std::max(size, std::max(std::abs(derivative), std::abs(d)));
+  }
+
+ private:
+  double slope(double h) {
+    const MatrixView at = moved(A_, h, dA_), g("g", A_.extent(0), A_.extent(1));
+    gradient_(at, value_, one_, g);
+    ad_.exec().fence("frechet_perf");
+    return dot(g, dA_);
+  }
+
+  MatrixView A_, dA_, gA_, hA_;
+  ScalarView value_, one_;
+  frechet::AdContext<Exec> ad_;
+  decltype(std::declval<frechet::AdContext<Exec>>().hvp_program(std::declval<F>(), A_)) program_;
+  decltype(std::declval<frechet::AdContext<Exec>>().vjp_program(std::declval<F>(), A_)) gradient_;
+};
+
 template <class F, class... Constants>
 std::unique_ptr<Runner> runner(bool jvp, F f, const MatrixView& A, const MatrixView& dA,
                                const Constants&... constants) {
@@ -255,13 +311,31 @@ std::unique_ptr<Runner> random_svd(int n) {
       gaussian_vector(n, seed + 2001), gaussian_matrix(n, n, seed + 2002));
 }
 
+// --- second_order: Hessian times tangent
+
+/// log |det A| from the factors.
+std::unique_ptr<Runner> logdet_hvp(int n) {
+  const auto f = [](auto A) { return sum(log(abs(diag(frechet::lu(A).U)))); };
+  return std::make_unique<HvpRunner<decltype(f)>>(f, matrix(spd(n, pick(n, 27, 5)), n, n), tangent(n, pick(n, 27, 5)));
+}
+/// Sum of squared eigenvalues.
+std::unique_ptr<Runner> eigh_hvp(int n) {
+  const auto f = [](auto A) {
+    const auto w = frechet::eigh(A).w;
+    return inner(w, w);
+  };
+  return std::make_unique<HvpRunner<decltype(f)>>(f, matrix(spd(n, pick(n, 27, 5)), n, n), tangent(n, pick(n, 27, 5)));
+}
+
+const std::string second_order = "second_order";
 const std::string published = "linalg_jvp_vjp", random_suite = "linalg_jvp_vjp_random";
 
 }  // namespace
 
-std::vector<std::string> suites() { return {published, random_suite}; }
+std::vector<std::string> suites() { return {published, random_suite, second_order}; }
 
 std::vector<int> default_sizes(const std::string& suite) {
+  if (suite == second_order) return {8, 64, 256};
   return suite == published ? std::vector<int>{2, 4, 8, 256, 512}
                             : std::vector<int>{8, 32, 64, 128, 256, 512, 1024, 2048};
 }
@@ -286,25 +360,29 @@ std::vector<Problem> problems(const std::string& suite, const std::vector<int>& 
                              {"qr_jvp", F::qr, 13.0 / 3, 0, qr<true>}, {"qr_vjp", F::qr, 13.0 / 3, 0, qr<false>},
                              {"solve_jvp", F::lu, 0, 6, solve<true>},  {"solve_vjp", F::lu, 0, 5, solve<false>},
                              {"svd_s_jvp", F::svd, 2, 0, svd_s<true>}, {"svd_s_vjp", F::svd, 2, 0, svd_s<false>}}
-      : suite == random_suite
-          ? std::vector<Row>{{"eigh_jvp", F::eigh, 5, 0, random_eigh<true>},
-                             {"eigh_vjp", F::eigh, 5, 0, random_eigh<false>},
-                             {"lu_jvp", F::lu, 8.0 / 3, 0, random_lu<true>},
-                             {"lu_vjp", F::lu, 8.0 / 3, 0, random_lu<false>},
-                             {"qr_jvp", F::qr, 13.0 / 3, 0, random_qr<true>},
-                             {"qr_vjp", F::qr, 13.0 / 3, 0, random_qr<false>},
-                             {"solve_jvp", F::lu, 0, 6, random_solve<true>},
-                             {"solve_vjp", F::lu, 0, 5, random_solve<false>},
-                             {"svd_jvp", F::svd, 8, 0, random_svd<true>},
-                             {"svd_vjp", F::svd, 8, 0, random_svd<false>}}
-          : throw std::invalid_argument("unknown suite " + suite + ", known: " + published + ", " + random_suite);
+      : suite == random_suite ? std::vector<Row>{{"eigh_jvp", F::eigh, 5, 0, random_eigh<true>},
+                                                 {"eigh_vjp", F::eigh, 5, 0, random_eigh<false>},
+                                                 {"lu_jvp", F::lu, 8.0 / 3, 0, random_lu<true>},
+                                                 {"lu_vjp", F::lu, 8.0 / 3, 0, random_lu<false>},
+                                                 {"qr_jvp", F::qr, 13.0 / 3, 0, random_qr<true>},
+                                                 {"qr_vjp", F::qr, 13.0 / 3, 0, random_qr<false>},
+                                                 {"solve_jvp", F::lu, 0, 6, random_solve<true>},
+                                                 {"solve_vjp", F::lu, 0, 5, random_solve<false>},
+                                                 {"svd_jvp", F::svd, 8, 0, random_svd<true>},
+                                                 {"svd_vjp", F::svd, 8, 0, random_svd<false>}}
+      : suite == second_order
+          // logdet: A^-1 and A^-1 dA A^-1.   eigh: dA V, and the tangents of V diag(g) V^T
+          ? std::vector<Row>{{"logdet_hvp", F::lu, 16.0 / 3, 0, logdet_hvp}, {"eigh_hvp", F::eigh, 8, 0, eigh_hvp}}
+          : throw std::invalid_argument("unknown suite " + suite + ", known: " + published + ", " + random_suite +
+                                        ", " + second_order);
   std::vector<Problem> all;
   for (const int n : sizes) {
     const double x = n;
     for (const Row& r : rows)
       // Differences of the random suite say little: vectors of Gaussian matrices turn, and pivots change, within any
       // step that is large enough to be measured. There the other mode is the check.
-      all.push_back({suite, r.name, n, r.factorisation, r.n3 * x * x * x + r.n2 * x * x, suite == published, r.make});
+      all.push_back(
+          {suite, r.name, n, r.factorisation, r.n3 * x * x * x + r.n2 * x * x, suite != random_suite, r.make});
   }
   return all;
 }

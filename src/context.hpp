@@ -36,6 +36,13 @@ class Arena {
     return p;
   }
 
+  /// Bytes held.
+  std::size_t capacity() const {
+    std::size_t sum = 0;
+    for (const Chunk& c : chunks_) sum += c.size;
+    return sum;
+  }
+
   struct Mark {
     std::size_t chunk, used, total;
   };
@@ -108,6 +115,12 @@ class Context {
     const int ld = rows > 0 ? rows : 1;
     const std::int64_t stride = std::int64_t(ld) * cols;
     return {take<S>(static_cast<std::size_t>(stride) * count), rows, cols, ld, count, stride};
+  }
+  template <class S>
+  requires is_dual<S> Batch<S> matrix(int rows, int cols, int count) {
+    using T = typename PartOf<S>::type;
+    const auto value = matrix<T>(rows, cols, count);
+    return {value, matrix<T>(rows, cols, count)};
   }
 
  private:

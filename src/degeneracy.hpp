@@ -8,7 +8,9 @@
 //
 // Reverse mode tests the numerator: a loss that is well defined at a repeated value has numerators of rounding size
 // there, and such a numerator carries no information whatever d is; so it counts as zero, at any gap. All others are
-// divided. Forward mode has no such test, as a good loss may cancel what single tangents contain; it masks by the gap.
+// divided. For dual numbers the values decide; the tangent of a numerator that counts as zero need not be noise, and is
+// divided unless the gap is within the tolerance. Forward mode has no such test, as a good loss may cancel what single
+// tangents contain; it masks by the gap.
 
 namespace frechet::detail {
 
@@ -24,8 +26,8 @@ struct Quotient {
 
   /// x / d in reverse mode. noise: rounding level of x.
   template <class S>
-  KOKKOS_FUNCTION S reverse(const S& x, R d, R noise, R scale) const {
-    if (abs1(x) <= noise) return S(0);
+  KOKKOS_FUNCTION S reverse(const S& x, const Real<S>& d, R noise, R scale) const {
+    if (abs1(x) <= noise) return without_value(x, d, scale);
     return divide(x, d, scale);
   }
   /// x / d in forward mode.
@@ -35,17 +37,28 @@ struct Quotient {
     if (abs1(x) <= noise && within(d, scale)) return S(0);
     return divide(x, d, scale);
   }
-  KOKKOS_FUNCTION bool within(R d, R scale) const { return Kokkos::fabs(d) <= tolerance * scale; }
+  template <class D>
+  KOKKOS_FUNCTION bool within(const D& d, R scale) const {
+    return Kokkos::fabs(primal(d)) <= tolerance * scale;
+  }
 
  private:
+  /// x / d where the value of x counts as zero.
   template <class S>
-  KOKKOS_FUNCTION S divide(const S& x, R d, R scale) const {
+  KOKKOS_FUNCTION S without_value(const S& x, const Real<S>& d, R scale) const {
+    if constexpr (is_dual<S>)
+      if (!within(d, scale)) return S(decltype(x.value)(0), divide(x.tangent, d.value, scale));
+    return S(0);
+  }
+  template <class S>
+  KOKKOS_FUNCTION S divide(const S& x, const Real<S>& d, R scale) const {
     const R t = tolerance * scale;
     if (policy == Degeneracy::broaden) {
       // d / (d^2 + t^2) without squares of huge or tiny numbers
-      const R m = Kokkos::fmax(Kokkos::fabs(d), t);
+      const R m = Kokkos::fmax(Kokkos::fabs(primal(d)), t);
       if (m == R(0)) return S(0);
-      const R u = d / m, v = t / m;
+      const Real<S> u = d / m;
+      const R v = t / m;
       return (x / m) * (u / (u * u + v * v));
     }
     if (policy == Degeneracy::fail && within(d, scale)) return not_a_number<S>();
@@ -54,8 +67,8 @@ struct Quotient {
 };
 
 template <class S>
-Quotient<Real<S>> quotient(Degeneracy policy, double tolerance) {
-  return {policy, static_cast<Real<S>>(tolerance >= 0 ? tolerance : default_degeneracy_tolerance<S>)};
+Quotient<Level<S>> quotient(Degeneracy policy, double tolerance) {
+  return {policy, static_cast<Level<S>>(tolerance >= 0 ? tolerance : default_degeneracy_tolerance<Primal<S>>)};
 }
 
 /// Running 2-norm without overflow or underflow: scale * sqrt(sum).
@@ -122,15 +135,15 @@ struct Hidden {
 };
 
 /// max |value| per matrix; eigenvalues and singular values are sorted, so it is at one of the ends.
-template <class R>
-KOKKOS_INLINE_FUNCTION R largest(const Batch<const R>& w, int b) {
-  return Kokkos::fmax(Kokkos::fabs(w(b, 0, 0)), Kokkos::fabs(w(b, w.rows - 1, 0)));
+template <class S>
+KOKKOS_INLINE_FUNCTION Level<S> largest(const Batch<const S>& w, int b) {
+  return Kokkos::fmax(Kokkos::fabs(primal(w(b, 0, 0))), Kokkos::fabs(primal(w(b, w.rows - 1, 0))));
 }
 
 /// A gap in units of the largest value; zero where all values are, NaN where they are.
-template <class R>
-KOKKOS_INLINE_FUNCTION R relative(R gap, R scale) {
-  return scale > R(0) ? Kokkos::fabs(gap) / scale : scale == R(0) ? R(0) : scale;
+template <class D, class R>
+KOKKOS_INLINE_FUNCTION R relative(const D& gap, R scale) {
+  return scale > R(0) ? Kokkos::fabs(primal(gap)) / scale : scale == R(0) ? R(0) : scale;
 }
 
 /// Factors of a failed factorisation are NaN, and so will be what is made of them.

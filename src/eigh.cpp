@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <frechet/eigh.hpp>
 
-#include "degeneracy.hpp"
+#include "adapt.hpp"
 #include "instantiate.hpp"
-#include "operands.hpp"
+#include "kernels.hpp"
 #include "rules.hpp"
 
 // A = V diag(w) V^H for Hermitian A, w ascending. Notation: P = V^H dA V, X = V^H gV, skew(X) = (X - X^H)/2.
@@ -16,7 +16,7 @@ template <class Exec, class S>
 void to_triangle(Context<Exec>& ctx, const Batch<S>& G, Hermitian h) {
   for_each_entry(
       ctx, "frechet::eigh::triangle", G.rows, G.cols, G.count, KOKKOS_LAMBDA(int b, int i, int j) {
-        if (i != j) G(b, i, j) = (h == Hermitian::lower) == (i > j) ? Real<S>(2) * G(b, i, j) : S(0);
+        if (i != j) G(b, i, j) = (h == Hermitian::lower) == (i > j) ? Level<S>(2) * G(b, i, j) : S(0);
       });
 }
 
@@ -75,7 +75,7 @@ void eigh_jvp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
     T_in = full;
   }
   const auto T = ctx.template matrix<S>(n, n, count);
-  backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), T_in, vV, S(0), T);  // dA V
+  gemm<Exec, S>(ctx, Op::none, Op::none, S(1), T_in, vV, S(0), T);  // dA V
   if (!vectors) {
     const auto to = values.batch;
     reduce_columns<Sum<R>>(
@@ -87,7 +87,7 @@ void eigh_jvp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
   }
   const auto P = ctx.template matrix<S>(n, n, count);
   const auto K = ctx.template matrix<S>(n, n, count);
-  backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vV, T, S(0), P);
+  gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vV, T, S(0), P);
   if (values) {
     const auto to = values.batch;
     for_each_column(
@@ -112,8 +112,30 @@ void eigh_jvp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
         if (q.within(gap, scale) && abs1(p) > noise) acc.coupling = Kokkos::fmax(acc.coupling, abs1(p) / size);
       },
       KOKKOS_LAMBDA(int b, const Hidden<R>& acc) { acc.store(d[b]); });
-  backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vV, K, S(0), vectors.batch);
+  gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vV, K, S(0), vectors.batch);
   vectors.commit();
+}
+
+// V = V Q, see adapt.hpp.
+template <class Exec, class S>
+void eigh_adapt(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<S> V, Strided<const S> dA, const EighOptions& o) {
+  const int n = V.rows, count = V.count;
+  Scope scope(ctx);
+  const auto vw = input(ctx, w);
+  const auto q = quotient<S>(o.degeneracy, o.tolerance);
+  if (!dA || !V || o.degeneracy != Degeneracy::mask || n < 2 || !any_group<Exec>(vw, q, Real<S>(0))) return;
+  const auto vV = input<Exec, S>(ctx, V);
+  const Hermitian h = o.hermitian;
+  const auto T = ctx.template matrix<S>(n, n, count), P = ctx.template matrix<S>(n, n, count);
+  for_each_entry(
+      ctx, "frechet::eigh::tangent", n, n, count,
+      KOKKOS_LAMBDA(int b, int i, int j) { P(b, i, j) = hermitian_entry(dA, h, b, i, j); });
+  gemm<Exec, S>(ctx, Op::none, Op::none, S(1), P, vV, S(0), T);
+  gemm<Exec, S>(ctx, Op::none, Op::none, S(1), P, vV, S(0), T);
+  gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vV, T, S(0), P);
+  diagonalise_groups<Exec, S>(ctx, vw, q, Real<S>(0), P, T, o.driver);
+  gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vV, T, S(0), P);
+  copy(ctx, P, V);
 }
 
 // gA = V G V^H,  G_ij = skew(X)_ij / (w_j - w_i),  G_ii = gw_i.
@@ -121,7 +143,7 @@ void eigh_jvp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
 template <class Exec, class S>
 void eigh_vjp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, Strided<const Real<S>> gw,
               Strided<const S> gV, Strided<S> gA, const EighOptions& o) {
-  using R = Real<S>;
+  using R = Level<S>;
   Scope scope(ctx);
   const int n = V.rows, count = V.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -129,7 +151,7 @@ void eigh_vjp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
   if (!gw && !gV) return out.commit_zero();
   const auto vV = input(ctx, V);
   const auto vw = input(ctx, w);
-  note_factor(ctx, vw, d);
+  note_factor(ctx, values_of(vw), d);
   const auto vg = input(ctx, gw);
   const auto T = ctx.template matrix<S>(n, n, count);
   const auto q = quotient<S>(o.degeneracy, o.tolerance);
@@ -140,22 +162,23 @@ void eigh_vjp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
   } else {
     const auto vG = input(ctx, gV);
     const auto sizes = ctx.template matrix<R>(n, 1, count);
-    column_norms<Exec, S>(ctx, vG, sizes);
+    column_norms<Exec, Primal<S>>(ctx, values_of(vG), sizes);
     const auto X = ctx.template matrix<S>(n, n, count);
     const auto G = ctx.template matrix<S>(n, n, count);
-    backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vV, vG, S(0), X);
+    gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vV, vG, S(0), X);
     reduce_matrices<Hidden<R>>(
         ctx, "frechet::eigh::quotients", n, n, count,
         KOKKOS_LAMBDA(int b, int i, int j, Hidden<R>& acc) {
           const R noise = R(noise_units) * epsilon<S> * (sizes(b, i, 0) + sizes(b, j, 0));
           if (i == j) {
             // Im X_ii != 0: the loss depends on the phase of this eigenvector.
-            const R phase = Kokkos::fabs(imag(X(b, i, i)));
+            const R phase = Kokkos::fabs(primal(imag(X(b, i, i))));
             if (phase > noise) acc.gauge = Kokkos::fmax(acc.gauge, phase / sizes(b, i, 0));
             G(b, i, i) = vg ? make_scalar<S>(vg(b, i, 0), 0) : S(0);
             return;
           }
-          const R scale = largest(vw, b), gap = vw(b, j, 0) - vw(b, i, 0);
+          const R scale = largest(vw, b);
+          const Real<S> gap = vw(b, j, 0) - vw(b, i, 0);
           const S x = R(0.5) * X(b, i, j) - R(0.5) * conj(X(b, j, i));
           G(b, i, j) = q.reverse(x, gap, noise, scale);
           acc.gap = Kokkos::fmin(acc.gap, relative(gap, scale));
@@ -163,9 +186,9 @@ void eigh_vjp(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<const S> V, 
             acc.gauge = Kokkos::fmax(acc.gauge, abs1(x) / (sizes(b, i, 0) + sizes(b, j, 0)));
         },
         KOKKOS_LAMBDA(int b, const Hidden<R>& acc) { acc.store(d[b]); });
-    backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vV, G, S(0), T);
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vV, G, S(0), T);
   }
-  if (vg) note_spread(ctx, vw, vg, q, d);
+  if (vg) note_spread(ctx, values_of(vw), values_of(vg), q, d);
   gemm_hermitian<Exec, S>(ctx, Op::none, Op::adjoint, T, vV, out.batch);
   if (o.hermitian != Hermitian::part) to_triangle(ctx, out.batch, o.hermitian);
   out.commit();
@@ -186,15 +209,19 @@ void eigh_vjp(const Instance<Exec>& x, Strided<const Real<S>> w, Strided<const S
   with_context(x, [&](auto& ctx) { eigh_vjp(ctx, w, V, gw, gV, gA, o); });
 }
 
-#define FRECHET_EIGH_AT(WHERE, S)                                                                                   \
-  template void eigh(WHERE, Strided<const S>, Strided<Real<S>>, Strided<S>, const EighOptions&);                    \
-  template void eigh_jvp(WHERE, Strided<const Real<S>>, Strided<const S>, Strided<const S>, Strided<Real<S>>,       \
-                         Strided<S>, const EighOptions&);                                                           \
+#define FRECHET_EIGH_VJP_AT(WHERE, S)                                                                               \
   template void eigh_vjp(WHERE, Strided<const Real<S>>, Strided<const S>, Strided<const Real<S>>, Strided<const S>, \
                          Strided<S>, const EighOptions&);
-#define FRECHET_EIGH(EXEC, S)        \
-  FRECHET_EIGH_AT(Context<EXEC>&, S) \
-  FRECHET_EIGH_AT(const Instance<EXEC>&, S)
+#define FRECHET_EIGH_AT(WHERE, S)                                                                             \
+  template void eigh(WHERE, Strided<const S>, Strided<Real<S>>, Strided<S>, const EighOptions&);              \
+  template void eigh_jvp(WHERE, Strided<const Real<S>>, Strided<const S>, Strided<const S>, Strided<Real<S>>, \
+                         Strided<S>, const EighOptions&);                                                     \
+  FRECHET_EIGH_VJP_AT(WHERE, S)
+#define FRECHET_EIGH(EXEC, S)                                                                                         \
+  FRECHET_EIGH_AT(Context<EXEC>&, S)                                                                                  \
+  FRECHET_EIGH_AT(const Instance<EXEC>&, S)                                                                           \
+  template void eigh_adapt(Context<EXEC>&, Strided<const Real<S>>, Strided<S>, Strided<const S>, const EighOptions&); \
+  FRECHET_EIGH_VJP_AT(Context<EXEC>&, Dual<S>)
 FRECHET_FOR_EACH_SCALAR(FRECHET_EIGH)
 
 }  // namespace frechet::detail

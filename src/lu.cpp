@@ -2,6 +2,7 @@
 #include <frechet/lu.hpp>
 
 #include "instantiate.hpp"
+#include "kernels.hpp"
 #include "pivoting.hpp"
 #include "rules.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 /// U1, its last diagonal entry replaced by one where it is exactly zero. For m <= n the factorisation, and its
 /// derivative, exist with a zero last pivot: K = L1^-1 P^T dA U1^-1 enters through stril(K), which needs the other
-/// columns only, and through triu(K) U1, in which the replacement cancels.
+/// columns only, and through triu(K) U1, in which the replacement cancels; so does its tangent, which stays.
 template <class Exec, class S>
 Batch<const S> safe_factor(Context<Exec>& ctx, const Batch<const S>& U, bool wide) {
   const int k = U.rows;
@@ -24,7 +25,9 @@ Batch<const S> safe_factor(Context<Exec>& ctx, const Batch<const S>& U, bool wid
   for_each_part(
       ctx, "frechet::lu::safe_factor", k, k, U.count,
       KOKKOS_LAMBDA(int b, int i, int j) { safe(b, i, j) = U1(b, i, j); },
-      KOKKOS_LAMBDA(int b, int i, int j) { safe(b, i, j) = j == k - 1 && U1(b, i, j) == S(0) ? S(1) : U1(b, i, j); },
+      KOKKOS_LAMBDA(int b, int i, int j) {
+        safe(b, i, j) = j == k - 1 && U1(b, i, j) == S(0) ? U1(b, i, j) + S(1) : U1(b, i, j);
+      },
       KOKKOS_LAMBDA(int, int, int){});
   return safe;
 }
@@ -32,7 +35,7 @@ Batch<const S> safe_factor(Context<Exec>& ctx, const Batch<const S>& U, bool wid
 template <class Exec, class S>
 void check_pivots(Context<Exec>& ctx, const Batch<const S>& U, int m, Diagnosis* d) {
   const int k = U.rows;
-  require_pivots<Exec, S>(ctx, U, m <= U.cols && k > 0 ? k - 1 : k, d);
+  require_pivots<Exec, Primal<S>>(ctx, values_of(U), m <= U.cols && k > 0 ? k - 1 : k, d);
 }
 
 /// lower = stril(K) with `diagonal` and zeros above, upper = triu(K) with zeros below; either may be absent.
@@ -83,7 +86,6 @@ void lu(Context<Exec>& ctx, Strided<const S> A, Strided<S> L, Strided<S> U, Stri
 template <class Exec, class S>
 void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<const int> perm, Strided<const S> dA,
             Strided<S> dL, Strided<S> dU, const LuOptions& o) {
-  using backend::gemm;
   Scope scope(ctx);
   const int m = L.rows, n = U.cols, k = L.cols, count = L.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -101,8 +103,8 @@ void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   const auto M = ctx.template matrix<S>(m, n, count);
   gather_rows(ctx, input(ctx, perm), dA, M);
   const auto K = M.block(0, 0, k, k);
-  backend::trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), L1, M.block(0, 0, k, n));
-  backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), U1, M.block(0, 0, m, k));
+  trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), L1, M.block(0, 0, k, n));
+  trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), U1, M.block(0, 0, m, k));
   // In the output's memory where it is wanted; a triangle the other output needs lives in scratch.
   const Batch<S> lower = l ? l.batch.block(0, 0, k, k) : m < n ? ctx.template matrix<S>(k, k, count) : Batch<S>{};
   const Batch<S> upper = u ? u.batch.block(0, 0, k, k) : m > n ? ctx.template matrix<S>(k, k, count) : Batch<S>{};
@@ -119,8 +121,8 @@ void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
     copy(ctx, M.block(0, k, k, n - k), dU2);
     gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), lower, U2, S(1), dU2);
   }
-  if (l) backend::trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), L1, lower);
-  if (u) backend::trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), U1, upper);
+  if (l) trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), L1, lower);
+  if (u) trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), U1, upper);
   l.commit(d);
   u.commit(d);
 }
@@ -130,7 +132,6 @@ void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
 template <class Exec, class S>
 void lu_vjp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<const int> perm, Strided<const S> gL,
             Strided<const S> gU, Strided<S> gA, const LuOptions& o) {
-  using backend::gemm;
   Scope scope(ctx);
   const int m = L.rows, n = U.cols, k = L.cols, count = L.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -151,8 +152,8 @@ void lu_vjp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
     split<Exec, S>(ctx, vGU.block(0, 0, k, k), {}, upper, S(0));
   else
     fill(ctx, upper, S(0));
-  if (gL) backend::trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, lower);
-  if (gU) backend::trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, upper);
+  if (gL) trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, lower);
+  if (gU) trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, upper);
   const auto below = G.block(k, 0, m - k, k), right = G.block(0, k, k, n - k);
   if (gL)
     copy(ctx, vGL.block(k, 0, m - k, k), below);
@@ -168,8 +169,8 @@ void lu_vjp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
       ctx, "frechet::lu::join", k, k, count, KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = upper(b, i, j); },
       KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = upper(b, i, j); },
       KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = lower(b, i, j); });
-  backend::trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, G.block(0, 0, k, n));
-  backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, G.block(0, 0, m, k));
+  trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, G.block(0, 0, k, n));
+  trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, G.block(0, 0, m, k));
   poison(ctx, d, G);
   scatter_rows(ctx, input(ctx, perm), G, gA, o.store);
 }
@@ -190,15 +191,18 @@ void lu_vjp(const Instance<Exec>& x, Strided<const S> L, Strided<const S> U, Str
   with_context(x, [&](auto& ctx) { lu_vjp(ctx, L, U, perm, gL, gU, gA, o); });
 }
 
+#define FRECHET_LU_VJP_AT(WHERE, S)                                                                     \
+  template void lu_vjp(WHERE, Strided<const S>, Strided<const S>, Strided<const int>, Strided<const S>, \
+                       Strided<const S>, Strided<S>, const LuOptions&);
 #define FRECHET_LU_AT(WHERE, S)                                                                                     \
   template void lu(WHERE, Strided<const S>, Strided<S>, Strided<S>, Strided<int>, const LuOptions&);                \
   template void lu_jvp(WHERE, Strided<const S>, Strided<const S>, Strided<const int>, Strided<const S>, Strided<S>, \
                        Strided<S>, const LuOptions&);                                                               \
-  template void lu_vjp(WHERE, Strided<const S>, Strided<const S>, Strided<const int>, Strided<const S>,             \
-                       Strided<const S>, Strided<S>, const LuOptions&);
-#define FRECHET_LU(EXEC, S)        \
-  FRECHET_LU_AT(Context<EXEC>&, S) \
-  FRECHET_LU_AT(const Instance<EXEC>&, S)
+  FRECHET_LU_VJP_AT(WHERE, S)
+#define FRECHET_LU(EXEC, S)               \
+  FRECHET_LU_AT(Context<EXEC>&, S)        \
+  FRECHET_LU_AT(const Instance<EXEC>&, S) \
+  FRECHET_LU_VJP_AT(Context<EXEC>&, Dual<S>)
 FRECHET_FOR_EACH_SCALAR(FRECHET_LU)
 
 }  // namespace frechet::detail

@@ -7,7 +7,8 @@
 #include <limits>
 #include <string>
 
-// From the user's strides to the normal form and back, and what happens to results of a failed matrix.
+// From the user's strides to the normal form and back, and what happens to results of a failed matrix. Of a matrix of
+// dual numbers each part has strides of its own; both parts are in normal form, or the matrix is not.
 
 namespace frechet::detail {
 
@@ -19,11 +20,20 @@ bool in_normal_form(const Strided<S>& A) {
 }
 
 template <class S>
+requires is_dual<S>
+bool in_normal_form(const Strided<S>& A) {
+  return in_normal_form(A.value) && (!A.tangent || in_normal_form(A.tangent));
+}
+
+template <class S>
 Batch<S> as_batch(const Strided<S>& A) {
   const int least = A.rows > 1 ? A.rows : 1;
   const int ld = A.cols > 1 ? static_cast<int>(A.col_stride) : least;
   return {A.data, A.rows, A.cols, ld, A.count, A.batch_stride};
 }
+
+template <class S>
+requires is_dual<S> Batch<S> as_batch(const Strided<S>& A) { return {as_batch(A.value), as_batch(A.tangent)}; }
 
 /// f(A) with A as a Batch where its strides are those of one: loops over unit strides are worth a copy of their code.
 template <class S, class F>
@@ -65,6 +75,11 @@ Batch<const S> input(Context<Exec>& ctx, const Strided<const S>& A) {
   const auto B = ctx.template matrix<S>(A.rows, A.cols, A.count);
   copy(ctx, A, B);
   return B;
+}
+template <class Exec, class S>
+requires is_dual<S> Batch<const S> input(Context<Exec>& ctx, const Strided<const S>& A) {
+  const auto value = input(ctx, A.value);
+  return {value, input(ctx, A.tangent)};
 }
 
 template <class Exec>
@@ -154,6 +169,15 @@ void load_checked(Context<Exec>& ctx, const Strided<const S>& A, const Batch<S>&
   with_unit_stride(A, [&](const auto& from) { load_entries(ctx, from, B, d, clean); });
 }
 
+/// Whether all that is computed is wanted: the tangents of a result may not be.
+template <class S>
+bool complete(const Strided<S>&) {
+  return true;
+}
+template <class S>
+requires is_dual<S>
+bool complete(const Strided<S>& A) { return bool(A.tangent); }
+
 /// A result on its way to the caller's View: directly where strides and Store allow, else through scratch.
 template <class Exec, class S>
 class Output {
@@ -162,7 +186,7 @@ class Output {
   Output(Context<Exec>& ctx, const Strided<S>& target, Store store = Store::overwrite, bool adds = false)
       : ctx_(ctx), target_(target), accumulate_(store == Store::accumulate) {
     if (!target) return;
-    direct_ = in_normal_form(target) && (!accumulate_ || adds);
+    direct_ = in_normal_form(target) && complete(target) && (!accumulate_ || adds);
     if (direct_) {
       batch = as_batch(target);
       beta = accumulate_ ? S(1) : S(0);
@@ -203,27 +227,6 @@ class Output {
   Strided<S> target_;
   bool accumulate_ = false, direct_ = false;
 };
-
-/// C = op(A) op(B) for a product known to be Hermitian: only block columns from the diagonal down are multiplied, the
-/// rest is mirrored, so that the result is Hermitian to the last bit.
-template <class Exec, class S>
-void gemm_hermitian(Context<Exec>& ctx, Op opa, Op opb, Batch<const S> A, Batch<const S> B, Batch<S> C) {
-  constexpr int nb = 64;
-  const int n = C.rows, k = opa == Op::none ? A.cols : A.rows;
-  // A device runs one large product faster than several small ones.
-  constexpr int whole = device_loops<Exec> ? 1024 : nb;
-  const int step = n <= whole ? n : n > 4 * nb ? (n + 7) / 8 : (n + 3) / 4;
-  for (int j = 0; j < n; j += step) {
-    const int w = n - j < step ? n - j : step;
-    const auto Aj = opa == Op::none ? A.block(j, 0, n - j, k) : A.block(0, j, k, n - j);
-    const auto Bj = opb == Op::none ? B.block(0, j, k, w) : B.block(j, 0, w, k);
-    backend::gemm<Exec, S>(ctx, opa, opb, S(1), Aj, Bj, S(0), C.block(j, j, n - j, w));
-  }
-  for_each_part(
-      ctx, "frechet::mirror", n, n, C.count, KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = conj(C(b, j, i)); },
-      KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = make_scalar<S>(real(C(b, i, j)), 0); },
-      KOKKOS_LAMBDA(int, int, int){});
-}
 
 }  // namespace frechet::detail
 

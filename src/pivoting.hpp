@@ -80,8 +80,10 @@ template <class Exec, class S, class To>
 void scatter_entries(Context<Exec>& ctx, const Batch<const int>& perm, const Batch<S>& from, const To& to, bool add) {
   for_each_entry(
       ctx, "frechet::lu::scatter", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
-        S& entry = to(b, perm(b, i, 0), j);
-        entry = add ? entry + from(b, i, j) : from(b, i, j);
+        if (add)
+          to(b, perm(b, i, 0), j) += from(b, i, j);
+        else
+          to(b, perm(b, i, 0), j) = from(b, i, j);
       });
 }
 /// to = P from, or to += P from: row perm(i) is row i.

@@ -3,7 +3,7 @@
 
 #include "degeneracy.hpp"
 #include "instantiate.hpp"
-#include "operands.hpp"
+#include "kernels.hpp"
 #include "rules.hpp"
 
 // A = Q R, thin, k = min(m,n). For m < n, A = [A1 A2] and R = [R1 R2] with square A1, R1. The gauge is a real diagonal
@@ -121,33 +121,33 @@ void qr_jvp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
   if (m >= n) {
     const Batch<S> B = q ? q.batch : ctx.template matrix<S>(m, n, count);
     copy(ctx, dA, B);
-    backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR, B);
+    trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR, B);
     const auto C = ctx.template matrix<S>(n, n, count);
-    backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, B, S(0), C);
+    gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, B, S(0), C);
     for_each_part(
         ctx, "frechet::qr::W", n, n, count,
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = C(b, i, j) + conj(C(b, j, i)); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, i) = make_scalar<S>(real(C(b, i, j)), 0); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = S(0); });
-    if (q) backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vQ, W, S(1), q.batch);
+    if (q) gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vQ, W, S(1), q.batch);
     if (r) {
       copy(ctx, W, r.batch);
-      backend::trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR, r.batch);
+      trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR, r.batch);
     }
   } else {
     const Batch<S> C = r ? r.batch : ctx.template matrix<S>(m, n, count);
     const auto vA = input(ctx, dA);
-    backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, vA, S(0), C);
+    gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, vA, S(0), C);
     const auto D = ctx.template matrix<S>(m, m, count);
     copy(ctx, C.block(0, 0, m, m), D);
-    backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR.block(0, 0, m, m), D);
+    trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR.block(0, 0, m, m), D);
     for_each_part(
         ctx, "frechet::qr::Omega", m, m, count, KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = -conj(D(b, j, i)); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, i) = make_scalar<S>(0, imag(D(b, i, j))); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = D(b, i, j); });
-    if (q) backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, W, S(0), q.batch);
+    if (q) gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, W, S(0), q.batch);
     if (r) {
-      backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), W, vR, S(1), r.batch);
+      gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), W, vR, S(1), r.batch);
       const auto to = r.batch;
       copy_upper(ctx, to, to);
     }
@@ -169,43 +169,43 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
   if (!gQ && !gR) return out.commit_zero();
   const auto vQ = input(ctx, Q);
   const auto vR = input(ctx, R);
-  note_rank<Exec, S>(ctx, vR, m, d);
-  note_factor(ctx, vR, d);
+  note_rank<Exec, Primal<S>>(ctx, values_of(vR), m, d);
+  note_factor(ctx, values_of(vR), d);
   require_rank(ctx, k, count, d);
   const auto M = ctx.template matrix<S>(k, k, count), Y = ctx.template matrix<S>(k, k, count);
   if (m >= n) {
     if (gR) {  // entry (i <= j) of gR R^H needs gR only right of j: what lies below the diagonal stays there
       copy_upper(ctx, gR, M);
-      backend::trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR, M);
+      trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR, M);
     }
     if (gQ) {
       copy(ctx, gQ, out.batch);
-      backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(-1), vQ, out.batch, S(bool(gR)), M);
+      gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(-1), vQ, out.batch, S(bool(gR)), M);
     }
     for_each_part(
         ctx, "frechet::qr::Y", n, n, count, KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = M(b, i, j); },
         KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, i) = make_scalar<S>(real(M(b, i, j)), 0); },
         KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = conj(M(b, j, i)); });
-    backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, Y, S(bool(gQ)), out.batch);
-    backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR, out.batch);
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, Y, S(bool(gQ)), out.batch);
+    trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR, out.batch);
   } else {
     Batch<S> G;
     if (gR) {
       G = ctx.template matrix<S>(m, n, count);
       copy_upper(ctx, gR, G);
-      backend::gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), G, vR, S(0), M);
+      gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), G, vR, S(0), M);
     }
-    if (gQ) backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, input(ctx, gQ), S(bool(gR)), M);
+    if (gQ) gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, input(ctx, gQ), S(bool(gR)), M);
     for_each_part(
         ctx, "frechet::qr::Y", m, m, count, KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = S(0); },
         KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, i) = make_scalar<S>(0, imag(M(b, i, j))); },
         KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = M(b, i, j) - conj(M(b, j, i)); });
-    backend::trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR.block(0, 0, m, m), Y);
+    trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR.block(0, 0, m, m), Y);
     if (gR)
-      backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, G, S(0), out.batch);
+      gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, G, S(0), out.batch);
     else
       fill(ctx, out.batch, S(0));
-    backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, Y, S(1), out.batch.block(0, 0, m, m));
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, Y, S(1), out.batch.block(0, 0, m, m));
   }
   out.commit(d);
 }
@@ -225,15 +225,18 @@ void qr_vjp(const Instance<Exec>& x, Strided<const S> Q, Strided<const S> R, Str
   with_context(x, [&](auto& ctx) { qr_vjp(ctx, Q, R, gQ, gR, gA, o); });
 }
 
-#define FRECHET_QR_AT(WHERE, S)                                                                                   \
-  template void qr(WHERE, Strided<const S>, Strided<S>, Strided<S>, const QrOptions&);                            \
-  template void qr_jvp(WHERE, Strided<const S>, Strided<const S>, Strided<const S>, Strided<S>, Strided<S>,       \
-                       const QrOptions&);                                                                         \
+#define FRECHET_QR_VJP_AT(WHERE, S)                                                                               \
   template void qr_vjp(WHERE, Strided<const S>, Strided<const S>, Strided<const S>, Strided<const S>, Strided<S>, \
                        const QrOptions&);
-#define FRECHET_QR(EXEC, S)        \
-  FRECHET_QR_AT(Context<EXEC>&, S) \
-  FRECHET_QR_AT(const Instance<EXEC>&, S)
+#define FRECHET_QR_AT(WHERE, S)                                                                             \
+  template void qr(WHERE, Strided<const S>, Strided<S>, Strided<S>, const QrOptions&);                      \
+  template void qr_jvp(WHERE, Strided<const S>, Strided<const S>, Strided<const S>, Strided<S>, Strided<S>, \
+                       const QrOptions&);                                                                   \
+  FRECHET_QR_VJP_AT(WHERE, S)
+#define FRECHET_QR(EXEC, S)               \
+  FRECHET_QR_AT(Context<EXEC>&, S)        \
+  FRECHET_QR_AT(const Instance<EXEC>&, S) \
+  FRECHET_QR_VJP_AT(Context<EXEC>&, Dual<S>)
 FRECHET_FOR_EACH_SCALAR(FRECHET_QR)
 
 }  // namespace frechet::detail

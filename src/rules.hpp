@@ -8,6 +8,10 @@
 
 // The operations as AdContext calls them: with a Context of its own instead of an execution-space instance. Shapes,
 // meaning and errors as in the public headers.
+//
+// Those in reverse mode (_vjp) exist for S = Dual of a scalar too: from values and tangents of their arguments,
+// gradients and the tangents of these. An argument with a tangent has a value; an absent tangent counts as zero as an
+// argument and is not written as a result. Masks, ranks and diagnoses come from values.
 
 namespace frechet::detail {
 
@@ -27,6 +31,10 @@ template <class Exec, class S>
 void eigh_vjp(Context<Exec>&, Strided<const Real<S>> w, Strided<const S> V, Strided<const Real<S>> gw,
               Strided<const S> gV, Strided<S> gA, const EighOptions&);
 
+/// For second derivatives: turns V, within groups of equal eigenvalues, into the basis that continues along A + t dA.
+template <class Exec, class S>
+void eigh_adapt(Context<Exec>&, Strided<const Real<S>> w, Strided<S> V, Strided<const S> dA, const EighOptions&);
+
 template <class Exec, class S>
 void svd(Context<Exec>&, Strided<const S> A, Strided<S> U, Strided<Real<S>> s, Strided<S> Vh, const SvdOptions&);
 template <class Exec, class S>
@@ -35,6 +43,11 @@ void svd_jvp(Context<Exec>&, Strided<const S> U, Strided<const Real<S>> s, Strid
 template <class Exec, class S>
 void svd_vjp(Context<Exec>&, Strided<const S> U, Strided<const Real<S>> s, Strided<const S> Vh, Strided<const S> gU,
              Strided<const Real<S>> gs, Strided<const S> gVh, Strided<S> gA, const SvdOptions&);
+
+/// The same for U and Vh within groups of equal singular values.
+template <class Exec, class S>
+void svd_adapt(Context<Exec>&, Strided<S> U, Strided<const Real<S>> s, Strided<S> Vh, Strided<const S> dA,
+               const SvdOptions&);
 
 template <class Exec, class S>
 void qr(Context<Exec>&, Strided<const S> A, Strided<S> Q, Strided<S> R, const QrOptions&);
@@ -60,6 +73,7 @@ void solve(Context<Exec>&, Strided<const S> A, Strided<const S> B, Strided<S> X,
 template <class Exec, class S>
 void solve_jvp(Context<Exec>&, Strided<const S> LU, Strided<const int> perm, Strided<const S> X, Strided<const S> dA,
                Strided<const S> dB, Strided<S> dX, const SolveOptions&);
+/// With S a Dual the value of LU holds the factors of A, its tangent the tangent of A itself.
 template <class Exec, class S>
 void solve_vjp(Context<Exec>&, Strided<const S> LU, Strided<const int> perm, Strided<const S> X, Strided<const S> gX,
                Strided<S> gA, Strided<S> gB, const SolveOptions&);

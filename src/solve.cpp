@@ -2,6 +2,7 @@
 #include <frechet/solve.hpp>
 
 #include "instantiate.hpp"
+#include "kernels.hpp"
 #include "pivoting.hpp"
 #include "rules.hpp"
 
@@ -25,17 +26,41 @@ void apply_inverse(Context<Exec>& ctx, Op op, bool conjugate, const Batch<const 
   if (op == Op::none) {  // A^-1 = U^-1 L^-1 P^T
     gather_rows(ctx, perm, from, to);
     if (conjugate) conjugate_in_place(ctx, to);
-    backend::trsm<Exec, S>(ctx, Side::left, Uplo::lower, op, Diag::unit, S(1), LU, to);
-    backend::trsm<Exec, S>(ctx, Side::left, Uplo::upper, op, Diag::nonunit, S(1), LU, to);
+    trsm<Exec, S>(ctx, Side::left, Uplo::lower, op, Diag::unit, S(1), LU, to);
+    trsm<Exec, S>(ctx, Side::left, Uplo::upper, op, Diag::nonunit, S(1), LU, to);
     if (conjugate) conjugate_in_place(ctx, to);
   } else {  // A^-T = P L^-T U^-T
     Scope scope(ctx);
     const auto Y = ctx.template matrix<S>(to.rows, to.cols, to.count);
     copy(ctx, from, Y);
-    backend::trsm<Exec, S>(ctx, Side::left, Uplo::upper, op, Diag::nonunit, S(1), LU, Y);
-    backend::trsm<Exec, S>(ctx, Side::left, Uplo::lower, op, Diag::unit, S(1), LU, Y);
+    trsm<Exec, S>(ctx, Side::left, Uplo::upper, op, Diag::nonunit, S(1), LU, Y);
+    trsm<Exec, S>(ctx, Side::left, Uplo::lower, op, Diag::unit, S(1), LU, Y);
     scatter_rows(ctx, perm, Y, to.strided(), Store::overwrite);
   }
+}
+// (A^-1 B)' = A^-1 (B' - A' A^-1 B), with op(A) or conj(A) for A. The tangent of LU is A'.
+template <class Exec, class S, class From>
+requires is_dual<S>
+void apply_inverse(Context<Exec>& ctx, Op op, bool conjugate, const Batch<const S>& LU, const Batch<const int>& perm,
+                   const From& from, const Batch<S>& to) {
+  using T = typename PartOf<S>::type;
+  apply_inverse<Exec, T>(ctx, op, conjugate, LU.value, perm, from.value, to.value);
+  if (!LU.tangent && !from.tangent) return fill(ctx, to.tangent, T(0));
+  Scope scope(ctx);
+  const auto W = ctx.template matrix<T>(to.rows, to.cols, to.count);
+  if (from.tangent) copy(ctx, from.tangent, W);
+  if (LU.tangent) {
+    Batch<T> X = to.value;
+    if (conjugate) {  // conj(A') X = conj(A' conj(X))
+      X = ctx.template matrix<T>(to.rows, to.cols, to.count);
+      copy(ctx, to.value, X);
+      conjugate_in_place(ctx, X);
+      if (from.tangent) conjugate_in_place(ctx, W);
+    }
+    gemm<Exec, T>(ctx, op, Op::none, T(-1), LU.tangent, X, T(bool(from.tangent)), W);
+    if (conjugate) conjugate_in_place(ctx, W);
+  }
+  apply_inverse<Exec, T>(ctx, op, conjugate, LU.value, perm, W, to.tangent);
 }
 
 }  // namespace
@@ -77,7 +102,7 @@ void solve_jvp(Context<Exec>& ctx, Strided<const S> LU, Strided<const int> perm,
   require_pivots<Exec, S>(ctx, factor, n, d);
   const auto W = ctx.template matrix<S>(n, r, count);
   if (dB) copy(ctx, dB, W);
-  if (dA) backend::gemm<Exec, S>(ctx, o.op, Op::none, S(-1), input(ctx, dA), input(ctx, X), S(bool(dB)), W);
+  if (dA) gemm<Exec, S>(ctx, o.op, Op::none, S(-1), input(ctx, dA), input(ctx, X), S(bool(dB)), W);
   apply_inverse<Exec, S>(ctx, o.op, false, factor, input(ctx, perm), W, x.batch);
   x.commit(d);
 }
@@ -96,7 +121,7 @@ void solve_vjp(Context<Exec>& ctx, Strided<const S> LU, Strided<const int> perm,
     return;
   }
   const auto factor = input(ctx, LU);
-  require_pivots<Exec, S>(ctx, factor, n, d);
+  require_pivots<Exec, Primal<S>>(ctx, values_of(factor), n, d);
   const Batch<S> W = g ? g.batch : ctx.template matrix<S>(n, gX.cols, count);
   const bool transposed = o.op == Op::transpose;
   apply_inverse<Exec, S>(ctx, o.op == Op::none ? Op::adjoint : Op::none, transposed, factor, input(ctx, perm), gX, W);
@@ -110,9 +135,9 @@ void solve_vjp(Context<Exec>& ctx, Strided<const S> LU, Strided<const int> perm,
       vX = bar;
     }
     if (o.op == Op::none)
-      backend::gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), W, vX, a.beta, a.batch);
+      gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), W, vX, a.beta, a.batch);
     else
-      backend::gemm<Exec, S>(ctx, Op::none, transposed ? Op::transpose : Op::adjoint, S(-1), vX, W, a.beta, a.batch);
+      gemm<Exec, S>(ctx, Op::none, transposed ? Op::transpose : Op::adjoint, S(-1), vX, W, a.beta, a.batch);
   }
   a.commit(d);
   g.commit(d);
@@ -134,16 +159,19 @@ void solve_vjp(const Instance<Exec>& x, Strided<const S> LU, Strided<const int> 
   with_context(x, [&](auto& ctx) { solve_vjp(ctx, LU, perm, X, gX, gA, gB, o); });
 }
 
-#define FRECHET_SOLVE_AT(WHERE, S)                                                                                     \
-  template void solve(WHERE, Strided<const S>, Strided<const S>, Strided<S>, Strided<S>, Strided<int>,                 \
-                      const SolveOptions&);                                                                            \
-  template void solve_jvp(WHERE, Strided<const S>, Strided<const int>, Strided<const S>, Strided<const S>,             \
-                          Strided<const S>, Strided<S>, const SolveOptions&);                                          \
+#define FRECHET_SOLVE_VJP_AT(WHERE, S)                                                                                 \
   template void solve_vjp(WHERE, Strided<const S>, Strided<const int>, Strided<const S>, Strided<const S>, Strided<S>, \
                           Strided<S>, const SolveOptions&);
-#define FRECHET_SOLVE(EXEC, S)        \
-  FRECHET_SOLVE_AT(Context<EXEC>&, S) \
-  FRECHET_SOLVE_AT(const Instance<EXEC>&, S)
+#define FRECHET_SOLVE_AT(WHERE, S)                                                                         \
+  template void solve(WHERE, Strided<const S>, Strided<const S>, Strided<S>, Strided<S>, Strided<int>,     \
+                      const SolveOptions&);                                                                \
+  template void solve_jvp(WHERE, Strided<const S>, Strided<const int>, Strided<const S>, Strided<const S>, \
+                          Strided<const S>, Strided<S>, const SolveOptions&);                              \
+  FRECHET_SOLVE_VJP_AT(WHERE, S)
+#define FRECHET_SOLVE(EXEC, S)               \
+  FRECHET_SOLVE_AT(Context<EXEC>&, S)        \
+  FRECHET_SOLVE_AT(const Instance<EXEC>&, S) \
+  FRECHET_SOLVE_VJP_AT(Context<EXEC>&, Dual<S>)
 FRECHET_FOR_EACH_SCALAR(FRECHET_SOLVE)
 
 }  // namespace frechet::detail

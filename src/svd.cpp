@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <frechet/svd.hpp>
 
-#include "degeneracy.hpp"
+#include "adapt.hpp"
 #include "instantiate.hpp"
-#include "operands.hpp"
+#include "kernels.hpp"
 #include "rules.hpp"
 
 // A = U diag(s) V^H, thin, s descending, k = min(m,n). Vh = V^H is what is stored. Both rules split the textbook
@@ -52,20 +52,17 @@ void row_norms(Context<Exec>& ctx, const Batch<const S>& A, const Batch<Real<S>>
 /// level(b, i, 0): norm of the cotangent's column (row).
 template <class Exec, class S>
 void divide_residual_reverse(Context<Exec>& ctx, bool rows, const Batch<S>& W, const Batch<const Real<S>>& s,
-                             const Batch<const Real<S>>& level, Real<S> rank_tolerance, Diagnosis* d) {
-  using R = Real<S>;
+                             const Batch<const Level<S>>& level, Level<S> rank_tolerance, Diagnosis* d) {
+  using R = Level<S>;
   reduce_matrices<Max<R>>(
       ctx, "frechet::svd::residual", W.rows, W.cols, W.count,
       KOKKOS_LAMBDA(int b, int i, int j, Max<R>& acc) {
         const int c = rows ? i : j;
         const S x = W(b, i, j);
-        const R noise = R(noise_units) * epsilon<S> * level(b, c, 0);
-        if (abs1(x) <= noise) {
-          W(b, i, j) = S(0);
-          return;
-        }
-        W(b, i, j) = x / s(b, c, 0);
-        if (s(b, c, 0) <= rank_tolerance * s(b, 0, 0)) acc.add(abs1(x) / level(b, c, 0));
+        const R noise = R(noise_units) * epsilon<S> * level(b, c, 0), top = primal(s(b, 0, 0));
+        const Quotient<R> q{Degeneracy::mask, rank_tolerance};
+        W(b, i, j) = q.reverse(x, s(b, c, 0), noise, top);
+        if (!(abs1(x) <= noise) && q.within(s(b, c, 0), top)) acc.add(abs1(x) / level(b, c, 0));
       },
       KOKKOS_LAMBDA(int b, const Max<R>& acc) {
         d[b].gauge = Kokkos::fmax(d[b].gauge, static_cast<double>(acc.value));
@@ -156,7 +153,7 @@ void svd_jvp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
   const auto vA = input(ctx, dA);
   note_rank<Exec, R>(ctx, vs, m > n ? m : n, d);
   const auto T = ctx.template matrix<S>(m, k, count);
-  backend::gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(1), vA, vV, S(0), T);  // dA V
+  gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(1), vA, vV, S(0), T);  // dA V
   if (!left && !right) {
     const auto to = values.batch;
     reduce_columns<Sum<R>>(
@@ -167,7 +164,7 @@ void svd_jvp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
     return;
   }
   const auto P = ctx.template matrix<S>(k, k, count);
-  backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vU, T, S(0), P);
+  gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vU, T, S(0), P);
   if (values) {
     const auto to = values.batch;
     for_each_column(
@@ -199,26 +196,49 @@ void svd_jvp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
       KOKKOS_LAMBDA(int b, const Hidden<R>& acc) { acc.store(d[b]); });
   if (left) {
     if (m == k) {
-      backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, K, S(0), left.batch);
+      gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, K, S(0), left.batch);
     } else {  // T - U P, divided, then + U K
       copy(ctx, T, left.batch);
-      backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vU, P, S(1), left.batch);
+      gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vU, P, S(1), left.batch);
       divide_residual_forward<Exec, S>(ctx, false, left.batch, vs, rank_tolerance, d);
-      backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, K, S(1), left.batch);
+      gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, K, S(1), left.batch);
     }
     left.commit();
   }
   if (right) {
     if (n == k) {
-      backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), L, vV, S(0), right.batch);
+      gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), L, vV, S(0), right.batch);
     } else {  // U^H dA - P V^H, divided, then + L^H V^H
-      backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vU, vA, S(0), right.batch);
-      backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), P, vV, S(1), right.batch);
+      gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vU, vA, S(0), right.batch);
+      gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), P, vV, S(1), right.batch);
       divide_residual_forward<Exec, S>(ctx, true, right.batch, vs, rank_tolerance, d);
-      backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), L, vV, S(1), right.batch);
+      gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), L, vV, S(1), right.batch);
     }
     right.commit();
   }
+}
+
+// U = U Q, V^H = Q^H V^H, see adapt.hpp.
+template <class Exec, class S>
+void svd_adapt(Context<Exec>& ctx, Strided<S> U, Strided<const Real<S>> s, Strided<S> Vh, Strided<const S> dA,
+               const SvdOptions& o) {
+  using R = Real<S>;
+  const int m = U.rows, n = Vh.cols, k = U.cols, count = U.count;
+  Scope scope(ctx);
+  const auto vs = input(ctx, s);
+  const auto q = quotient<S>(o.degeneracy, o.tolerance);
+  const R rank_tolerance = R(m > n ? m : n) * epsilon<S>;
+  if (!dA || !U || !Vh || o.degeneracy != Degeneracy::mask || k < 2 || !any_group<Exec>(vs, q, rank_tolerance)) return;
+  const auto vU = input<Exec, S>(ctx, U), vV = input<Exec, S>(ctx, Vh);
+  const auto left = ctx.template matrix<S>(m, k, count), right = ctx.template matrix<S>(k, n, count);
+  const auto P = ctx.template matrix<S>(k, k, count), Q = ctx.template matrix<S>(k, k, count);
+  gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(1), input(ctx, dA), vV, S(0), left);
+  gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vU, left, S(0), P);
+  diagonalise_groups<Exec, S>(ctx, vs, q, rank_tolerance, P, Q, Driver::automatic);
+  gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, Q, S(0), left);
+  gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), Q, vV, S(0), right);
+  copy(ctx, left, U);
+  copy(ctx, right, Vh);
 }
 
 // aU = skew(U^H gU), aV = skew(V^H gV),
@@ -229,7 +249,7 @@ void svd_jvp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
 template <class Exec, class S>
 void svd_vjp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, Strided<const S> Vh, Strided<const S> gU,
              Strided<const Real<S>> gs, Strided<const S> gVh, Strided<S> gA, const SvdOptions& o) {
-  using R = Real<S>;
+  using R = Level<S>;
   Scope scope(ctx);
   const int m = U.rows, n = Vh.cols, k = U.cols, count = U.count;
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
@@ -238,17 +258,17 @@ void svd_vjp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
   const auto vU = input(ctx, U);
   const auto vV = input(ctx, Vh);
   const auto vs = input(ctx, s);
-  note_factor(ctx, vs, d);
+  note_factor(ctx, values_of(vs), d);
   const auto vg = input(ctx, gs);
-  note_rank<Exec, R>(ctx, vs, m > n ? m : n, d);
+  note_rank<Exec, R>(ctx, values_of(vs), m > n ? m : n, d);
   const auto q = quotient<S>(o.degeneracy, o.tolerance);
   if (!gU && !gVh) {           // gA = U diag(gs) V^H: no gaps
     const bool rows = m >= n;  // scale the smaller factor
     const auto T = rows ? ctx.template matrix<S>(k, n, count) : ctx.template matrix<S>(m, k, count);
     scale_by<Exec, S>(ctx, rows, rows ? vV : vU, vg, T);
-    backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), rows ? vU : Batch<const S>(T), rows ? Batch<const S>(T) : vV,
-                           out.beta, out.batch);
-    note_spread(ctx, vs, vg, q, d);
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), rows ? vU : Batch<const S>(T), rows ? Batch<const S>(T) : vV, out.beta,
+                  out.batch);
+    note_spread(ctx, values_of(vs), values_of(vg), q, d);
     return out.commit();
   }
   const auto vGU = input(ctx, gU);
@@ -257,13 +277,13 @@ void svd_vjp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
   Batch<S> X, Z;
   if (vGU) {
     X = ctx.template matrix<S>(k, k, count);
-    backend::gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vU, vGU, S(0), X);
-    column_norms<Exec, S>(ctx, vGU, level_u);
+    gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vU, vGU, S(0), X);
+    column_norms<Exec, Primal<S>>(ctx, values_of(vGU), level_u);
   }
   if (vGV) {  // Z = gV^H V, so that aV = -skew(Z)
     Z = ctx.template matrix<S>(k, k, count);
-    backend::gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(1), vGV, vV, S(0), Z);
-    row_norms<Exec, S>(ctx, vGV, level_v);
+    gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(1), vGV, vV, S(0), Z);
+    row_norms<Exec, Primal<S>>(ctx, values_of(vGV), level_v);
   }
   const auto G = ctx.template matrix<S>(k, k, count);
   const R rank_tolerance = R(m > n ? m : n) * epsilon<S>;
@@ -271,7 +291,8 @@ void svd_vjp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
   reduce_matrices<Hidden<R>>(
       ctx, "frechet::svd::quotients", k, k, count,
       KOKKOS_LAMBDA(int b, int i, int j, Hidden<R>& acc) {
-        const R top = vs(b, 0, 0), gap = vs(b, j, 0) - vs(b, i, 0), sum = vs(b, j, 0) + vs(b, i, 0);
+        const R top = primal(vs(b, 0, 0));
+        const Real<S> gap = vs(b, j, 0) - vs(b, i, 0), sum = vs(b, j, 0) + vs(b, i, 0);
         const R size =
             (X ? level_u(b, i, 0) + level_u(b, j, 0) : R(0)) + (Z ? level_v(b, i, 0) + level_v(b, j, 0) : R(0));
         const R noise = R(noise_units) * epsilon<S> * size;
@@ -290,26 +311,26 @@ void svd_vjp(Context<Exec>& ctx, Strided<const S> U, Strided<const Real<S>> s, S
         if (zero.within(sum, top) && abs1(odd) > noise) acc.gauge = Kokkos::fmax(acc.gauge, abs1(odd) / size);
       },
       KOKKOS_LAMBDA(int b, const Hidden<R>& acc) { acc.store(d[b]); });
-  if (vg) note_spread(ctx, vs, vg, q, d);
+  if (vg) note_spread(ctx, values_of(vs), values_of(vg), q, d);
   if (m >= n) {  // V is square: gA = (U G + (gU - U X) S^-1) V^H
     const auto T = ctx.template matrix<S>(m, k, count);
     const bool residual = vGU && m > k;
     if (residual) {
       copy(ctx, vGU, T);
-      backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vU, X, S(1), T);
+      gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vU, X, S(1), T);
       divide_residual_reverse<Exec, S>(ctx, false, T, vs, level_u, rank_tolerance, d);
     }
-    backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, G, S(residual), T);
-    backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), T, vV, out.beta, out.batch);
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, G, S(residual), T);
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), T, vV, out.beta, out.batch);
   } else {  // U is square: gA = U (G V^H + S^-1 (gV^H - Z V^H))
     const auto T = ctx.template matrix<S>(k, n, count);
     if (vGV) {
       copy(ctx, vGV, T);
-      backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), Z, vV, S(1), T);
+      gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), Z, vV, S(1), T);
       divide_residual_reverse<Exec, S>(ctx, true, T, vs, level_v, rank_tolerance, d);
     }
-    backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), G, vV, S(bool(vGV)), T);
-    backend::gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, T, out.beta, out.batch);
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), G, vV, S(bool(vGV)), T);
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vU, T, out.beta, out.batch);
   }
   out.commit();
 }
@@ -330,15 +351,20 @@ void svd_vjp(const Instance<Exec>& x, Strided<const S> U, Strided<const Real<S>>
   with_context(x, [&](auto& ctx) { svd_vjp(ctx, U, s, Vh, gU, gs, gVh, gA, o); });
 }
 
+#define FRECHET_SVD_VJP_AT(WHERE, S)                                                                         \
+  template void svd_vjp(WHERE, Strided<const S>, Strided<const Real<S>>, Strided<const S>, Strided<const S>, \
+                        Strided<const Real<S>>, Strided<const S>, Strided<S>, const SvdOptions&);
 #define FRECHET_SVD_AT(WHERE, S)                                                                             \
   template void svd(WHERE, Strided<const S>, Strided<S>, Strided<Real<S>>, Strided<S>, const SvdOptions&);   \
   template void svd_jvp(WHERE, Strided<const S>, Strided<const Real<S>>, Strided<const S>, Strided<const S>, \
                         Strided<S>, Strided<Real<S>>, Strided<S>, const SvdOptions&);                        \
-  template void svd_vjp(WHERE, Strided<const S>, Strided<const Real<S>>, Strided<const S>, Strided<const S>, \
-                        Strided<const Real<S>>, Strided<const S>, Strided<S>, const SvdOptions&);
-#define FRECHET_SVD(EXEC, S)        \
-  FRECHET_SVD_AT(Context<EXEC>&, S) \
-  FRECHET_SVD_AT(const Instance<EXEC>&, S)
+  FRECHET_SVD_VJP_AT(WHERE, S)
+#define FRECHET_SVD(EXEC, S)                                                                                \
+  FRECHET_SVD_AT(Context<EXEC>&, S)                                                                         \
+  FRECHET_SVD_AT(const Instance<EXEC>&, S)                                                                  \
+  template void svd_adapt(Context<EXEC>&, Strided<S>, Strided<const Real<S>>, Strided<S>, Strided<const S>, \
+                          const SvdOptions&);                                                               \
+  FRECHET_SVD_VJP_AT(Context<EXEC>&, Dual<S>)
 FRECHET_FOR_EACH_SCALAR(FRECHET_SVD)
 
 }  // namespace frechet::detail

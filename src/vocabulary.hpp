@@ -32,14 +32,16 @@ bool plain_loop(const Context<Exec>& ctx, std::int64_t entries) {
   return !device_loops<Exec> && (ctx.inline_loops() || entries < threads_from);
 }
 
+/// Host loop over one column: a function of its own, so that it is compiled once for the plain and the parallel loop.
 template <class F>
 struct EntriesOfColumn {
   F f;
   int rows, cols;
-  KOKKOS_FUNCTION void operator()(std::int64_t c) const {
-    const int b = static_cast<int>(c / cols), j = static_cast<int>(c % cols);
-    for (int i = 0; i < rows; ++i) f(b, i, j);
+  [[gnu::noinline]] void run(int b, int j) const {
+    const F g = f;  // a copy cannot alias what the loop writes
+    for (int i = 0; i < rows; ++i) g(b, i, j);
   }
+  void operator()(std::int64_t c) const { run(static_cast<int>(c / cols), static_cast<int>(c % cols)); }
 };
 
 template <class F>
@@ -59,18 +61,26 @@ struct SingleColumn {
   KOKKOS_FUNCTION void operator()(std::int64_t c) const { f(static_cast<int>(c / cols), static_cast<int>(c % cols)); }
 };
 
+/// The same as a host loop; see EntriesOfColumn.
+template <class F>
+struct ColumnAlone {
+  F f;
+  int cols;
+  [[gnu::noinline]] void run(int b, int j) const { f(b, j); }
+  void operator()(std::int64_t c) const { run(static_cast<int>(c / cols), static_cast<int>(c % cols)); }
+};
+
 /// f(b, i, j) for every entry.
 template <class Exec, class F>
 void for_each_entry(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
   const std::int64_t columns = std::int64_t(cols) * count, entries = columns * rows;
   if (entries == 0) return;
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  if (plain_loop(ctx, entries)) {
+  if constexpr (!device_loops<Exec>) {
+    const EntriesOfColumn<F> column{f, rows, cols};
+    if (!plain_loop(ctx, entries)) return Kokkos::parallel_for(label, Policy(ctx.exec(), 0, columns), column);
     for (int b = 0; b < count; ++b)
-      for (int j = 0; j < cols; ++j)
-        for (int i = 0; i < rows; ++i) f(b, i, j);
-  } else if constexpr (!device_loops<Exec>) {
-    Kokkos::parallel_for(label, Policy(ctx.exec(), 0, columns), EntriesOfColumn<F>{f, rows, cols});
+      for (int j = 0; j < cols; ++j) column.run(b, j);
   } else {
     Kokkos::parallel_for(label, Policy(ctx.exec(), 0, entries), SingleEntry<F>{f, rows, cols});
   }
@@ -81,12 +91,14 @@ template <class Exec, class F>
 void for_each_column(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
   const std::int64_t columns = std::int64_t(cols) * count;
   if (columns == 0) return;
-  if (plain_loop(ctx, columns * rows)) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  if constexpr (!device_loops<Exec>) {
+    const ColumnAlone<F> column{f, cols};
+    if (!plain_loop(ctx, columns * rows)) return Kokkos::parallel_for(label, Policy(ctx.exec(), 0, columns), column);
     for (int b = 0; b < count; ++b)
-      for (int j = 0; j < cols; ++j) f(b, j);
+      for (int j = 0; j < cols; ++j) column.run(b, j);
   } else {
-    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(ctx.exec(), 0, columns),
-                         SingleColumn<F>{f, cols});
+    Kokkos::parallel_for(label, Policy(ctx.exec(), 0, columns), SingleColumn<F>{f, cols});
   }
 }
 
@@ -292,51 +304,48 @@ void reduce_matrices(Context<Exec>& ctx, const char* label, int rows, int cols, 
 
 // --- scalars --------------------------------------------------------------------------------------------------------
 
+using frechet::conj;
+using frechet::imag;
+using frechet::real;
+
+/// The type of norms, gaps and noise levels: real and without tangents, also where S is a Dual.
 template <class S>
-KOKKOS_INLINE_FUNCTION S conj(const S& x) {
-  if constexpr (is_complex<S>)
-    return Kokkos::conj(x);
-  else
-    return x;
-}
-template <class S>
-KOKKOS_INLINE_FUNCTION Real<S> real(const S& x) {
-  if constexpr (is_complex<S>)
-    return x.real();
-  else
-    return x;
-}
-template <class S>
-KOKKOS_INLINE_FUNCTION Real<S> imag(const S& x) {
-  if constexpr (is_complex<S>)
-    return x.imag();
-  else
-    return S(0);
-}
+using Level = Real<Primal<S>>;
+
 /// re + i im; the imaginary part is dropped for real S.
 template <class S>
-KOKKOS_INLINE_FUNCTION S make_scalar(Real<S> re, Real<S> im) {
-  if constexpr (is_complex<S>)
-    return S(re, im);
-  else
+KOKKOS_INLINE_FUNCTION S make_scalar(const Real<S>& re, const Real<S>& im) {
+  if constexpr (!is_complex<S>)
     return re;
+  else if constexpr (is_dual<S>)
+    return S(make_scalar<decltype(S::value)>(re.value, im.value),
+             make_scalar<decltype(S::value)>(re.tangent, im.tangent));
+  else
+    return S(re, im);
 }
-/// |Re| + |Im|: within a factor sqrt(2) of the modulus, and cheap.
+/// |Re| + |Im|: within a factor sqrt(2) of the modulus, and cheap. Of a Dual: of its value.
 template <class S>
-KOKKOS_INLINE_FUNCTION Real<S> abs1(const S& x) {
-  return Kokkos::fabs(real(x)) + Kokkos::fabs(imag(x));
+KOKKOS_INLINE_FUNCTION Level<S> abs1(const S& x) {
+  const auto value = primal(x);
+  return Kokkos::fabs(real(value)) + Kokkos::fabs(imag(value));
 }
 template <class S>
 KOKKOS_INLINE_FUNCTION bool finite(const S& x) {
-  return abs1(x) <= Kokkos::Experimental::finite_max_v<Real<S>>;
+  if constexpr (is_dual<S>)
+    return finite(x.value) && finite(x.tangent);
+  else
+    return abs1(x) <= Kokkos::Experimental::finite_max_v<Real<S>>;
 }
 template <class S>
 KOKKOS_INLINE_FUNCTION S not_a_number() {
-  constexpr auto nan = Kokkos::Experimental::quiet_NaN_v<Real<S>>;
-  return make_scalar<S>(nan, nan);
+  constexpr auto nan = Kokkos::Experimental::quiet_NaN_v<Level<S>>;
+  if constexpr (is_dual<S>)
+    return S(not_a_number<decltype(S::value)>(), not_a_number<decltype(S::value)>());
+  else
+    return make_scalar<S>(nan, nan);
 }
 template <class S>
-inline constexpr Real<S> epsilon = Kokkos::Experimental::epsilon_v<Real<S>>;
+inline constexpr Level<S> epsilon = Kokkos::Experimental::epsilon_v<Level<S>>;
 
 }  // namespace frechet::detail
 

@@ -14,7 +14,7 @@ namespace {
 
 /// Matrix Market, "array real symmetric": the lower triangle, column by column.
 Dense read_symmetric(const std::string& file) {
-  std::ifstream in(std::string(FRECHET_TEST_DATA) + "/" + file);
+  std::ifstream in(std::string(FRECHET_EXAMPLE_DATA) + "/" + file);
   std::string line;
   while (std::getline(in, line) && line[0] == '%') {
   }

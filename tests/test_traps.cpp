@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "checks.hpp"
 #include "json.hpp"
+#include "views.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -273,12 +274,38 @@ bool diagnosis_is_enough(const json& trap) {
   return false;
 }
 
+/// Hessian times tangent, or its inner product with the tangent, of losses of eigenvalues and singular values.
+void expect_second_order(const json& trap) {
+  const std::string id = trap["id"].get<std::string>();
+  SCOPED_TRACE(id);
+  const auto A = put<Matrix<double>>(array(trap["inputs"]["A"])),
+             dA = put<Matrix<double>>(array(trap["tangents"]["A"]));
+  const bool squares = trap["loss"][0]["t"] == "sumabs2";
+  ASSERT_TRUE(squares || max_abs(array(trap["loss"][0]["C"]) - constant(2, 1, 1)) == 0);
+  AdContext<Exec> ad;
+  const auto product = [&](const auto& values) {
+    return squares ? fetch(ad.hvp([&](auto X) { return inner(values(X), values(X)); }, A, dA).product)
+                   : fetch(ad.hvp([&](auto X) { return sum(values(X)); }, A, dA).product);
+  };
+  const Dense H =
+      trap["op"] == "eigvalsh" ? product([](auto X) { return eigh(X).w; }) : product([](auto X) { return svdvals(X); });
+  const double rtol = trap["rtol"], atol = trap["atol"];
+  if (trap["mode"] == "jvp2") {
+    const double expected = trap["expected"]["dir"];
+    EXPECT_NEAR(inner(H, fetch(dA)), expected, atol + rtol * expected);
+  } else {
+    const Dense expected = array(trap["expected"]["A"]);
+    EXPECT_LE(max_abs(H - expected), atol + rtol * max_abs(expected));
+  }
+}
+
 TEST(Traps, all) {
   const json file = read_json("traps.json");
   int ran = 0, second_order = 0, full_factors = 0, by_diagnosis = 0;
   for (const json& trap : file["traps"]) {
     if (trap["mode"] == "hvp" || trap["mode"] == "jvp2") {
       ++second_order;
+      expect_second_order(trap);
       continue;
     }
     if (trap["opts"].contains("full")) {  // the complete U is not offered
@@ -314,7 +341,7 @@ TEST(Traps, all) {
   EXPECT_EQ(full_factors, 1);
   RecordProperty("ran", ran);
   RecordProperty("by_diagnosis", by_diagnosis);
-  std::printf("traps: %d ran (%d answered by a diagnosis), %d of second order and %d with complete factors left out\n",
+  std::printf("traps: %d ran (%d answered by a diagnosis), and %d of second order; %d with complete factors left out\n",
               ran, by_diagnosis, second_order, full_factors);
 }
 

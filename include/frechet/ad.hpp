@@ -4,6 +4,7 @@
 
 /// Level 2: whole functions, traced and differentiated.
 
+#include <frechet/ad/check_derivatives.hpp>
 #include <frechet/ad/context.hpp>
 
 #endif

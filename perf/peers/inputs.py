@@ -6,12 +6,14 @@ import numpy as np
 
 FIXED = "linalg_jvp_vjp"  # closed-form inputs, losses that are plain sums
 RANDOM = "linalg_jvp_vjp_random"  # Gaussian inputs, a random cotangent on every output
+SECOND = "second_order"  # value, gradient and Hessian times tangent
 OPERATIONS = {
     FIXED: ["eigh", "lu", "qr", "solve", "svd_s"],
     RANDOM: ["eigh", "lu", "qr", "solve", "svd"],
+    SECOND: ["logdet", "eigh"],
 }
-MODES = ["jvp", "vjp"]
-SIZES = {FIXED: [2, 4, 8, 256, 512], RANDOM: [8, 32, 64, 128, 256, 512, 1024]}
+MODES = {FIXED: ["jvp", "vjp"], RANDOM: ["jvp", "vjp"], SECOND: ["hvp"]}
+SIZES = {SECOND: [8, 64, 256], FIXED: [2, 4, 8, 256, 512], RANDOM: [8, 32, 64, 128, 256, 512, 1024]}
 
 _SEEDS_SMALL = {"svd_s": 10, "qr": 4, "eigh": 5, "lu": 52, "solve": 11}  # n <= 8
 _SEEDS = {"svd_s": 34, "qr": 26, "eigh": 27, "lu": 54, "solve": 35}
@@ -82,6 +84,22 @@ def _random(op, n):
     return {"A": a, "dA": t, "b": b, "cotangents": cotangents}
 
 
+def _second(op, n):
+    seed = (_SEEDS_SMALL if n <= 8 else _SEEDS)["eigh"]
+    t = data(n, n, seed + 1000)
+    if op == "eigh":  # the frameworks want symmetric tangents
+        t = (t + t.T) / 2.0
+    return {"A": spd(n, seed), "dA": t, "b": None, "cotangents": None}
+
+
+def hessian_product(op, a, t):
+    """The second derivative in closed form: of log |det A|, and of the sum of squared eigenvalues."""
+    if op == "logdet":
+        inverse = np.linalg.inv(a).T
+        return -inverse @ t.T @ inverse
+    return t + t.T
+
+
 def problem(suite, op, n):
     """A, its tangent dA, the right side b (solve only, else None) and one cotangent per output (None: all ones)."""
-    return _fixed(op, n) if suite == FIXED else _random(op, n)
+    return {FIXED: _fixed, RANDOM: _random, SECOND: _second}[suite](op, n)

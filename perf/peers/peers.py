@@ -28,7 +28,7 @@ JAX_PLAIN_MAX_N = 512  # what plain adds is the cost per operation, seen well en
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--framework", choices=["pytorch", "jax"], required=True)
-    p.add_argument("--suite", action="append", help="default: both; may be repeated or a comma list")
+    p.add_argument("--suite", action="append", help="default: the two of first order; may be repeated or a comma list")
     p.add_argument("--sizes", help="comma list; default: the sizes of the suite, up to 1024")
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="cuda: PyTorch only")
@@ -50,8 +50,8 @@ def limit_threads(threads, device):
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
-# A framework is (context, variants); a variant maps (op, data) to {"jvp": run, "vjp": run}, where run() does the
-# whole timed work, waits for it, and returns (value, slope) or (value, gradient).
+# A framework is (context, variants); a variant maps (op, data) to {"jvp": run, "vjp": run} or {"hvp": run}, where run() does the
+# whole timed work, waits for it, and returns (value, slope), (value, gradient) or (value, Hessian times tangent).
 
 
 def pytorch(threads, device):
@@ -82,7 +82,7 @@ def pytorch(threads, device):
         b = None if data["b"] is None else put(data["b"])
         C = None if data["cotangents"] is None else [put(c) for c in data["cotangents"]]
         one = torch.ones((), dtype=torch.float64, device=device)
-        function = outputs["eigh_values" if op == "eigh" and C is None else op]
+        function = None if data["second"] else outputs["eigh_values" if op == "eigh" and C is None else op]
 
         def loss(X):
             outs = function(X, b)
@@ -100,6 +100,16 @@ def pytorch(threads, device):
 
             return timed if device == "cuda" else run
 
+        if data["second"]:
+
+            def scalar(X):
+                return torch.linalg.slogdet(X)[1] if op == "logdet" else (torch.linalg.eigvalsh(X) ** 2).sum()
+
+            def hvp():
+                (_, value), (product, _) = torch.func.jvp(torch.func.grad_and_value(scalar), (A,), (dA,))
+                return value, product
+
+            return {"hvp": waiting(hvp)}
         return {"jvp": waiting(lambda: torch.func.jvp(loss, (A,), (dA,))), "vjp": waiting(vjp)}
 
     config = torch.__config__.show().splitlines()
@@ -134,6 +144,18 @@ def jax(threads, device):
             # b and the cotangents are arguments, not constants that the compiler could fold.
             b = None if data["b"] is None else jnp.asarray(data["b"])
             C = None if data["cotangents"] is None else [jnp.asarray(c) for c in data["cotangents"]]
+            if data["second"]:
+
+                def scalar(X):
+                    return jnp.linalg.slogdet(X)[1] if op == "logdet" else jnp.sum(jnp.linalg.eigvalsh(X) ** 2)
+
+                second = wrap(lambda A, dA: jax.jvp(jax.value_and_grad(scalar), (A,), (dA,)))
+
+                def hvp():
+                    (value, _), (_, product) = jax.block_until_ready(second(A, dA))
+                    return value, product
+
+                return {"hvp": hvp}
             function = outputs["eigh_values" if op == "eigh" and C is None else op]
 
             def loss(X, b, C):
@@ -190,6 +212,13 @@ def contraction_error(slope, gradient, tangent):
     return abs(float(np.vdot(gradient, tangent)) - slope) / scale
 
 
+def relative_error(x, exact):
+    import numpy as np
+
+    x = np.asarray(x.cpu() if hasattr(x, "cpu") else x)
+    return float(np.linalg.norm(x - exact) / np.linalg.norm(exact))
+
+
 def main():
     args = arguments()
     if args.device == "cuda" and args.framework != "pytorch":
@@ -213,7 +242,7 @@ def main():
         "device": args.device,
         "cores": len(os.sched_getaffinity(0)),
     }
-    suites = [s for item in args.suite or list(inputs.SIZES) for s in item.split(",")]
+    suites = [s for item in args.suite or [inputs.FIXED, inputs.RANDOM] for s in item.split(",")]
     for suite in suites:
         if suite not in inputs.SIZES:
             sys.exit(f"unknown suite {suite}; there are {', '.join(inputs.SIZES)}")
@@ -224,14 +253,18 @@ def main():
         for n in sizes:
             for op in inputs.OPERATIONS[suite]:
                 data = inputs.problem(suite, op, n)
+                data["second"] = suite == inputs.SECOND
                 for label, variant in variants.items():
                     if label == "jax_plain" and (args.no_plain or n > JAX_PLAIN_MAX_N):
                         continue
                     runs = variant(op, data)
-                    error = contraction_error(runs["jvp"]()[1], runs["vjp"]()[1], data["dA"])
+                    if data["second"]:
+                        error = relative_error(runs["hvp"]()[1], inputs.hessian_product(op, data["A"], data["dA"]))
+                    else:
+                        error = contraction_error(runs["jvp"]()[1], runs["vjp"]()[1], data["dA"])
                     bad = not error <= CHECK_TOLERANCE
                     failed |= bad
-                    for mode in inputs.MODES:
+                    for mode in inputs.MODES[suite]:
                         median, iqr, count = measure(runs[mode], args.min_time)
                         rows.append({
                             "suite": suite, "problem": f"{op}_{mode}", "n": n, "scalar": "f64", "framework": label,

@@ -2,15 +2,14 @@
 #include <frechet/ad/functions.hpp>
 
 #include "instantiate.hpp"
-#include "operands.hpp"
+#include "transfer.hpp"
 
-// The operations that are linear in each argument. Each writes y = f(x) or y += f(x), so value, jvp and vjp are the
-// same few kernels with other operands.
+// The operations that are linear. Absent operands count as zero.
 
 namespace frechet::detail {
 namespace {
 
-/// to = alpha f(from), or to += ...; conjugated and transposed as asked for. Absent `from` counts as zero.
+/// to = alpha from, or to += alpha from
 template <class Exec, class S>
 void assign(Context<Exec>& ctx, S alpha, const Strided<const S>& from, const Strided<S>& to, Store store) {
   if (!to) return;
@@ -23,36 +22,45 @@ void assign(Context<Exec>& ctx, S alpha, const Strided<const S>& from, const Str
       });
 }
 
-template <class S>
-Strided<S> transposed(const Strided<S>& A) {
-  return {A.data, A.cols, A.rows, A.count, A.col_stride, A.row_stride, A.batch_stride};
-}
-
 template <class Exec, class S>
-void assign_transposed(Context<Exec>& ctx, bool conjugate, const Strided<const S>& from, const Strided<S>& to,
-                       Store store) {
-  if (!conjugate || !is_complex<S>) return assign<Exec, S>(ctx, S(1), transposed(from), to, store);
+void assign_conjugate(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) {
+  if (!is_complex<S>) return assign<Exec, S>(ctx, S(1), from, to, store);
   if (!to) return;
   const bool add = store == Store::accumulate, zero = !from;
+  if (zero && add) return;
   for_each_entry(
-      ctx, "frechet::adjoint", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
-        const S x = zero ? S(0) : conj(from(b, j, i));
+      ctx, "frechet::conj", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
+        const S x = zero ? S(0) : conj(from(b, i, j));
         to(b, i, j) = add ? to(b, i, j) + x : x;
       });
 }
 
-/// C = op(A) op(B) or C += ...; an absent factor counts as zero.
+/// C = alpha A + beta B
 template <class Exec, class S>
-void product(Context<Exec>& ctx, Op opa, const Strided<const S>& A, Op opb, const Strided<const S>& B,
-             const Strided<S>& C, Store store) {
+void add(Context<Exec>& ctx, S alpha, const Strided<const S>& A, S beta, const Strided<const S>& B,
+         const Strided<S>& C) {
+  if (!A) return assign<Exec, S>(ctx, beta, B, C, Store::overwrite);
+  if (!B) return assign<Exec, S>(ctx, alpha, A, C, Store::overwrite);
   if (!C) return;
-  Output<Exec, S> out(ctx, C, store, true);
-  if (!A || !B) return out.commit_zero();
-  backend::gemm<Exec, S>(ctx, opa, opb, S(1), input(ctx, A), input(ctx, B), out.beta, out.batch);
-  out.commit();
+  for_each_entry(
+      ctx, "frechet::add", C.rows, C.cols, C.count,
+      KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = alpha * A(b, i, j) + beta * B(b, i, j); });
 }
 
-/// A = g I or A = g 1 1^T for a scalar in memory; or A += ...
+/// s = sum of the entries of A, or of its diagonal; or s += ...
+template <class Exec, class S>
+void total(Context<Exec>& ctx, bool diagonal, const Strided<const S>& A, const Strided<S>& s, Store store) {
+  if (!s) return;
+  const bool add = store == Store::accumulate, zero = !A;
+  reduce_matrices<Sum<S>>(
+      ctx, "frechet::sum", diagonal ? 1 : A.rows, A.cols, s.count,
+      KOKKOS_LAMBDA(int b, int i, int j, Sum<S>& acc) {
+        if (!zero) acc.add(A(b, diagonal ? j : i, j));
+      },
+      KOKKOS_LAMBDA(int b, const Sum<S>& acc) { s(b, 0, 0) = add ? s(b, 0, 0) + acc.value : acc.value; });
+}
+
+/// A = g 1 1^T or A = g I for a scalar in memory; or A += ...
 template <class Exec, class S>
 void spread(Context<Exec>& ctx, bool diagonal, const Strided<const S>& g, const Strided<S>& A, Store store) {
   if (!A) return;
@@ -64,160 +72,289 @@ void spread(Context<Exec>& ctx, bool diagonal, const Strided<const S>& g, const 
       });
 }
 
+/// s = sum of A over the batch, or s += ...
 template <class Exec, class S>
+void sum_over_batch(Context<Exec>& ctx, const Strided<const S>& A, const Strided<S>& s, Store store) {
+  if (!s) return;
+  const bool add = store == Store::accumulate;
+  const int members = A ? A.count : 0;
+  for_each_entry(
+      ctx, "frechet::batch_sum", s.rows, s.cols, 1, KOKKOS_LAMBDA(int, int i, int j) {
+        S x = add ? s(0, i, j) : S(0);
+        for (int b = 0; b < members; ++b) x += A(b, i, j);
+        s(0, i, j) = x;
+      });
+}
+
+template <class S>
+Strided<S> on_batch(Strided<S> A, int count) {
+  A.count = count;
+  A.batch_stride = 0;
+  return A;
+}
+
+template <class S>
+Strided<S> part(const Strided<S>& A, const Region& r) {
+  if (r.diagonal) return {A.data, r.m, 1, A.count, A.row_stride + A.col_stride, 1, A.batch_stride};
+  return A.block(r.i, r.j, r.m, r.n);
+}
+
+/// Region of `to` = from, zeros elsewhere; or added to.
+template <class Exec, class S>
+void assign_region(Context<Exec>& ctx, const Region& region, const Strided<const S>& from, const Strided<S>& to,
+                   Store store) {
+  if (!to) return;
+  if (store == Store::overwrite) assign<Exec, S>(ctx, S(1), {}, to, Store::overwrite);
+  if (from) assign<Exec, S>(ctx, S(1), from, part(to, region), store);
+}
+
+template <class Exec, class S>
+void assign_triangle(Context<Exec>& ctx, bool lower, int k, const Strided<const S>& from, const Strided<S>& to,
+                     Store store) {
+  if (!to) return;
+  const bool add = store == Store::accumulate, zero = !from;
+  for_each_entry(
+      ctx, "frechet::triangle", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
+        const bool inside = lower ? j - i <= k : j - i >= k;
+        const S x = zero || !inside ? S(0) : from(b, i, j);
+        to(b, i, j) = add ? to(b, i, j) + x : x;
+      });
+}
+
+/// An operation of one input that is linear: Self has apply(ctx, from, to, store) and pull(ctx, from, to, store), its
+/// adjoint. The second derivative is the adjoint of the tangent.
+template <class Exec, class S, class Self>
 struct Linear : Operation<Exec> {
   Reads jvp_reads(unsigned, unsigned) const override { return {}; }
   Reads vjp_reads(unsigned, unsigned) const override { return {}; }
-};
-
-template <class Exec, class S>
-struct Axpby final : Linear<Exec, S> {
-  S alpha, beta;
-  Axpby(S a, S b) : alpha(a), beta(b) {}
-  const char* name() const override { return "add"; }
-  void apply(const Call<Exec>& c, const Strided<const S>& A, const Strided<const S>& B, const Strided<S>& C) const {
-    assign<Exec, S>(c.ctx, alpha, A, C, Store::overwrite);
-    assign<Exec, S>(c.ctx, beta, B, C, Store::accumulate);
-  }
+  const Self& self() const { return static_cast<const Self&>(*this); }
   void value(const Call<Exec>& c) const override {
-    apply(c, c.template in<S>(0), c.template in<S>(1), c.template out<S>(0));
+    self().apply(c.ctx, c.template in<S>(0), c.template out<S>(0), Store::overwrite);
   }
   void jvp(const Call<Exec>& c) const override {
-    apply(c, c.template din<S>(0), c.template din<S>(1), c.template dout<S>(0));
+    self().apply(c.ctx, c.template din<S>(0), c.template dout<S>(0), Store::overwrite);
   }
   void vjp(const Call<Exec>& c) const override {
-    assign<Exec, S>(c.ctx, conj(alpha), c.template dout<S>(0), c.template din<S>(0), c.store(0));
-    assign<Exec, S>(c.ctx, conj(beta), c.template dout<S>(0), c.template din<S>(1), c.store(1));
+    self().pull(c.ctx, c.template gout<S>(0), c.template gin<S>(0), c.store(0));
+  }
+  void hvp(const Call<Exec>& c) const override {
+    vjp(c);
+    self().pull(c.ctx, c.dgouts[0].template as<const S>(), c.dgins[0].template as<S>(), c.store(0));
   }
 };
 
 template <class Exec, class S>
-struct Scale final : Linear<Exec, S> {
+struct Scale final : Linear<Exec, S, Scale<Exec, S>> {
   S alpha;
   explicit Scale(S a) : alpha(a) {}
   const char* name() const override { return "scale"; }
+  void apply(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    assign<Exec, S>(ctx, alpha, from, to, store);
+  }
+  void pull(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    assign<Exec, S>(ctx, conj(alpha), from, to, store);
+  }
+};
+
+/// to = from + alpha
+template <class Exec, class S>
+void assign_shifted(Context<Exec>& ctx, S alpha, const Strided<const S>& from, const Strided<S>& to) {
+  for_each_entry(
+      ctx, "frechet::shift", to.rows, to.cols, to.count,
+      KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, i, j) + alpha; });
+}
+
+/// A constant added to every entry: derivatives are those of the identity.
+template <class Exec, class S>
+struct Shift final : Linear<Exec, S, Shift<Exec, S>> {
+  S alpha;
+  explicit Shift(S a) : alpha(a) {}
+  const char* name() const override { return "add"; }
   void value(const Call<Exec>& c) const override {
-    assign<Exec, S>(c.ctx, alpha, c.template in<S>(0), c.template out<S>(0), Store::overwrite);
+    assign_shifted<Exec, S>(c.ctx, alpha, c.template in<S>(0), c.template out<S>(0));
   }
-  void jvp(const Call<Exec>& c) const override {
-    assign<Exec, S>(c.ctx, alpha, c.template din<S>(0), c.template dout<S>(0), Store::overwrite);
+  void apply(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    assign<Exec, S>(ctx, S(1), from, to, store);
   }
-  void vjp(const Call<Exec>& c) const override {
-    assign<Exec, S>(c.ctx, conj(alpha), c.template dout<S>(0), c.template din<S>(0), c.store(0));
+  void pull(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    assign<Exec, S>(ctx, S(1), from, to, store);
   }
 };
 
 template <class Exec, class S>
-struct Transpose final : Linear<Exec, S> {
+struct Transpose final : Linear<Exec, S, Transpose<Exec, S>> {
   bool conjugate;
   explicit Transpose(bool c) : conjugate(c) {}
   const char* name() const override { return conjugate ? "adjoint" : "transpose"; }
-  void value(const Call<Exec>& c) const override {
-    assign_transposed<Exec, S>(c.ctx, conjugate, c.template in<S>(0), c.template out<S>(0), Store::overwrite);
+  void apply(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    if (conjugate)
+      assign_conjugate<Exec, S>(ctx, from.transposed(), to, store);
+    else
+      assign<Exec, S>(ctx, S(1), from.transposed(), to, store);
   }
-  void jvp(const Call<Exec>& c) const override {
-    assign_transposed<Exec, S>(c.ctx, conjugate, c.template din<S>(0), c.template dout<S>(0), Store::overwrite);
-  }
-  void vjp(const Call<Exec>& c) const override {
-    assign_transposed<Exec, S>(c.ctx, conjugate, c.template dout<S>(0), c.template din<S>(0), c.store(0));
+  void pull(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    apply(ctx, from, to, store);
   }
 };
 
 /// Sum of all entries, or of the diagonal.
 template <class Exec, class S>
-struct Total final : Linear<Exec, S> {
+struct Total final : Linear<Exec, S, Total<Exec, S>> {
   bool diagonal;
   explicit Total(bool d) : diagonal(d) {}
   const char* name() const override { return diagonal ? "trace" : "sum"; }
-  void apply(const Call<Exec>& c, const Strided<const S>& A, const Strided<S>& s) const {
-    if (!s) return;
-    const bool diag = diagonal, zero = !A;
-    reduce_matrices<Sum<S>>(
-        c.ctx, "frechet::sum", diag ? 1 : A.rows, A.cols, 1,
-        KOKKOS_LAMBDA(int b, int i, int j, Sum<S>& acc) {
-          if (!zero) acc.add(A(b, diag ? j : i, j));
-        },
-        KOKKOS_LAMBDA(int b, const Sum<S>& acc) { s(b, 0, 0) = acc.value; });
+  void apply(Context<Exec>& ctx, const Strided<const S>& A, const Strided<S>& s, Store store) const {
+    total<Exec, S>(ctx, diagonal, A, s, store);
   }
-  void value(const Call<Exec>& c) const override { apply(c, c.template in<S>(0), c.template out<S>(0)); }
-  void jvp(const Call<Exec>& c) const override { apply(c, c.template din<S>(0), c.template dout<S>(0)); }
-  void vjp(const Call<Exec>& c) const override {
-    spread<Exec, S>(c.ctx, diagonal, c.template dout<S>(0), c.template din<S>(0), c.store(0));
+  void pull(Context<Exec>& ctx, const Strided<const S>& g, const Strided<S>& A, Store store) const {
+    spread<Exec, S>(ctx, diagonal, g, A, store);
   }
 };
 
-/// Which of two factors the rules of a bilinear operation read: each derivative needs the other factor.
-Reads other_factor(unsigned derivatives) { return {((derivatives & 1U) << 1U) | ((derivatives & 2U) >> 1U), 0}; }
-
-/// C = A B:  dC = dA B + A dB,  gA = gC B^H,  gB = A^H gC.   Giles 2008, NA-08/01, 2.2.2
+/// All entries the same scalar: the adjoint of Total.
 template <class Exec, class S>
-struct Matmul final : Operation<Exec> {
-  const char* name() const override { return "matmul"; }
-  Reads jvp_reads(unsigned din, unsigned) const override { return other_factor(din); }
-  Reads vjp_reads(unsigned, unsigned din) const override { return other_factor(din); }
-  void value(const Call<Exec>& c) const override {
-    product<Exec, S>(c.ctx, Op::none, c.template in<S>(0), Op::none, c.template in<S>(1), c.template out<S>(0),
-                     Store::overwrite);
+struct SpreadOut final : Linear<Exec, S, SpreadOut<Exec, S>> {
+  const char* name() const override { return "spread"; }
+  void apply(Context<Exec>& ctx, const Strided<const S>& s, const Strided<S>& A, Store store) const {
+    spread<Exec, S>(ctx, false, s, A, store);
   }
-  void jvp(const Call<Exec>& c) const override {
-    const Strided<const S> dA = c.template din<S>(0), dB = c.template din<S>(1);
-    product<Exec, S>(c.ctx, Op::none, dA, Op::none, c.template in<S>(1), c.template dout<S>(0), Store::overwrite);
-    product<Exec, S>(c.ctx, Op::none, c.template in<S>(0), Op::none, dB, c.template dout<S>(0), Store::accumulate);
-  }
-  void vjp(const Call<Exec>& c) const override {
-    const Strided<const S> gC = c.template dout<S>(0);
-    product<Exec, S>(c.ctx, Op::none, gC, Op::adjoint, c.template in<S>(1), c.template din<S>(0), c.store(0));
-    product<Exec, S>(c.ctx, Op::adjoint, c.template in<S>(0), Op::none, gC, c.template din<S>(1), c.store(1));
+  void pull(Context<Exec>& ctx, const Strided<const S>& g, const Strided<S>& s, Store store) const {
+    total<Exec, S>(ctx, false, g, s, store);
   }
 };
 
-/// s = Re tr(A^H B):  ds = <dA, B> + <A, dB>,  gA = g B,  gB = g A for the real cotangent g.
 template <class Exec, class S>
-struct Inner final : Operation<Exec> {
-  using R = Real<S>;
-  const char* name() const override { return "inner"; }
-  Reads jvp_reads(unsigned din, unsigned) const override { return other_factor(din); }
-  Reads vjp_reads(unsigned, unsigned din) const override { return other_factor(din); }
-  static void apply(Context<Exec>& ctx, const Strided<const S>& A, const Strided<const S>& B, const Strided<R>& s,
-                    Store store) {
-    if (!s) return;
-    const bool add = store == Store::accumulate, zero = !A || !B;
-    reduce_matrices<Sum<R>>(
-        ctx, "frechet::inner", A.rows, A.cols, 1,
-        KOKKOS_LAMBDA(int b, int i, int j, Sum<R>& acc) {
-          if (!zero) acc.add(real(conj(A(b, i, j)) * B(b, i, j)));
-        },
-        KOKKOS_LAMBDA(int b, const Sum<R>& acc) { s(b, 0, 0) = add ? s(b, 0, 0) + acc.value : acc.value; });
+struct Broadcast final : Linear<Exec, S, Broadcast<Exec, S>> {
+  const char* name() const override { return "broadcast"; }
+  void apply(Context<Exec>& ctx, const Strided<const S>& A, const Strided<S>& B, Store store) const {
+    assign<Exec, S>(ctx, S(1), on_batch(A, B.count), B, store);
   }
-  static void scaled(Context<Exec>& ctx, const Strided<const R>& g, const Strided<const S>& A, const Strided<S>& to,
-                     Store store) {
-    if (!to) return;
-    const bool add = store == Store::accumulate, zero = !g;
-    for_each_entry(
-        ctx, "frechet::inner::vjp", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
-          const S x = zero ? S(0) : g(b, 0, 0) * A(b, i, j);
-          to(b, i, j) = add ? to(b, i, j) + x : x;
-        });
+  void pull(Context<Exec>& ctx, const Strided<const S>& g, const Strided<S>& A, Store store) const {
+    sum_over_batch<Exec, S>(ctx, g, A, store);
   }
+};
+
+/// The adjoint of Broadcast.
+template <class Exec, class S>
+struct BatchSum final : Linear<Exec, S, BatchSum<Exec, S>> {
+  const char* name() const override { return "batch_sum"; }
+  void apply(Context<Exec>& ctx, const Strided<const S>& A, const Strided<S>& s, Store store) const {
+    sum_over_batch<Exec, S>(ctx, A, s, store);
+  }
+  void pull(Context<Exec>& ctx, const Strided<const S>& g, const Strided<S>& A, Store store) const {
+    assign<Exec, S>(ctx, S(1), on_batch(g, A.count), A, store);
+  }
+};
+
+/// Part of a matrix, or with `scatter` its adjoint: zeros with the operand in that part.
+template <class Exec, class S>
+struct Parts final : Linear<Exec, S, Parts<Exec, S>> {
+  Region region;
+  bool scatter;
+  Parts(const Region& r, bool s) : region(r), scatter(s) {}
+  const char* name() const override {
+    return region.diagonal ? (scatter ? "diagonal" : "diag") : (scatter ? "scatter" : "slice");
+  }
+  void run(Context<Exec>& ctx, bool into, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    if (into)
+      assign_region<Exec, S>(ctx, region, from, to, store);
+    else
+      assign<Exec, S>(ctx, S(1), from ? part(from, region) : from, to, store);
+  }
+  void apply(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    run(ctx, scatter, from, to, store);
+  }
+  void pull(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    run(ctx, !scatter, from, to, store);
+  }
+};
+
+template <class Exec, class S>
+struct Triangle final : Linear<Exec, S, Triangle<Exec, S>> {
+  bool lower;
+  int k;
+  Triangle(bool l, int offset) : lower(l), k(offset) {}
+  const char* name() const override { return lower ? "tril" : "triu"; }
+  void apply(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    assign_triangle<Exec, S>(ctx, lower, k, from, to, store);
+  }
+  void pull(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, Store store) const {
+    apply(ctx, from, to, store);
+  }
+};
+
+/// A constant: no inputs, no derivatives.
+template <class Exec, class S>
+struct Identity final : Operation<Exec> {
+  const char* name() const override { return "identity"; }
+  Reads jvp_reads(unsigned, unsigned) const override { return {}; }
+  Reads vjp_reads(unsigned, unsigned) const override { return {}; }
+  void value(const Call<Exec>& c) const override { set_identity<Exec, S>(c.ctx, c.template out<S>(0)); }
+  void jvp(const Call<Exec>&) const override {}
+  void vjp(const Call<Exec>&) const override {}
+  void hvp(const Call<Exec>&) const override {}
+};
+
+/// C = alpha A + beta B
+template <class Exec, class S>
+struct Axpby final : Operation<Exec> {
+  S alpha, beta;
+  Axpby(S a, S b) : alpha(a), beta(b) {}
+  const char* name() const override { return "add"; }
+  Reads jvp_reads(unsigned, unsigned) const override { return {}; }
+  Reads vjp_reads(unsigned, unsigned) const override { return {}; }
   void value(const Call<Exec>& c) const override {
-    apply(c.ctx, c.template in<S>(0), c.template in<S>(1), c.template out<R>(0), Store::overwrite);
+    add<Exec, S>(c.ctx, alpha, c.template in<S>(0), beta, c.template in<S>(1), c.template out<S>(0));
   }
   void jvp(const Call<Exec>& c) const override {
-    apply(c.ctx, c.template din<S>(0), c.template in<S>(1), c.template dout<R>(0), Store::overwrite);
-    apply(c.ctx, c.template in<S>(0), c.template din<S>(1), c.template dout<R>(0), Store::accumulate);
+    add<Exec, S>(c.ctx, alpha, c.template din<S>(0), beta, c.template din<S>(1), c.template dout<S>(0));
   }
-  void vjp(const Call<Exec>& c) const override {
-    scaled(c.ctx, c.template dout<R>(0), c.template in<S>(1), c.template din<S>(0), c.store(0));
-    scaled(c.ctx, c.template dout<R>(0), c.template in<S>(0), c.template din<S>(1), c.store(1));
+  void pull(const Call<Exec>& c, const Operand& g, const Operand* to) const {
+    assign<Exec, S>(c.ctx, conj(alpha), g.template as<const S>(), to[0].template as<S>(), c.store(0));
+    assign<Exec, S>(c.ctx, conj(beta), g.template as<const S>(), to[1].template as<S>(), c.store(1));
+  }
+  void vjp(const Call<Exec>& c) const override { pull(c, c.gouts[0], c.gins); }
+  void hvp(const Call<Exec>& c) const override {
+    vjp(c);
+    pull(c, c.dgouts[0], c.dgins);
+  }
+};
+
+/// C = [A; B] or [A B]
+template <class Exec, class S>
+struct Concatenate final : Operation<Exec> {
+  bool along_rows;
+  explicit Concatenate(bool rows) : along_rows(rows) {}
+  const char* name() const override { return "concatenate"; }
+  Reads jvp_reads(unsigned, unsigned) const override { return {}; }
+  Reads vjp_reads(unsigned, unsigned) const override { return {}; }
+  /// The part of C that is operand k.
+  template <class T>
+  Strided<T> block(const Call<Exec>& c, const Strided<T>& C, int k) const {
+    const Type &a = c.ins[0].type, &b = c.ins[1].type;
+    if (!C || k == 0) return C.block(0, 0, a.rows, a.cols);
+    return along_rows ? C.block(a.rows, 0, b.rows, b.cols) : C.block(0, a.cols, b.rows, b.cols);
+  }
+  void join(const Call<Exec>& c, const Operand* from, const Strided<S>& C) const {
+    if (!C) return;
+    for (int k = 0; k < 2; ++k)
+      assign<Exec, S>(c.ctx, S(1), from[k].template as<const S>(), block(c, C, k), Store::overwrite);
+  }
+  void cut(const Call<Exec>& c, const Operand& from, const Operand* to) const {
+    for (int k = 0; k < 2; ++k)
+      assign<Exec, S>(c.ctx, S(1), block(c, from.template as<const S>(), k), to[k].template as<S>(), c.store(k));
+  }
+  void value(const Call<Exec>& c) const override { join(c, c.ins, c.template out<S>(0)); }
+  void jvp(const Call<Exec>& c) const override { join(c, c.dins, c.template dout<S>(0)); }
+  void vjp(const Call<Exec>& c) const override { cut(c, c.gouts[0], c.gins); }
+  void hvp(const Call<Exec>& c) const override {
+    vjp(c);
+    cut(c, c.dgouts[0], c.dgins);
   }
 };
 
 }  // namespace
 
-template <class Exec, class S>
-OperationPtr<Exec> matmul_operation() {
-  return std::make_shared<const Matmul<Exec, S>>();
-}
 template <class Exec, class S>
 OperationPtr<Exec> axpby_operation(S alpha, S beta) {
   return std::make_shared<const Axpby<Exec, S>>(alpha, beta);
@@ -227,30 +364,59 @@ OperationPtr<Exec> scale_operation(S alpha) {
   return std::make_shared<const Scale<Exec, S>>(alpha);
 }
 template <class Exec, class S>
+OperationPtr<Exec> shift_operation(S alpha) {
+  return std::make_shared<const Shift<Exec, S>>(alpha);
+}
+template <class Exec, class S>
 OperationPtr<Exec> transpose_operation(bool conjugate) {
   return std::make_shared<const Transpose<Exec, S>>(conjugate);
 }
 template <class Exec, class S>
-OperationPtr<Exec> sum_operation() {
-  return std::make_shared<const Total<Exec, S>>(false);
+OperationPtr<Exec> total_operation(bool diagonal) {
+  return std::make_shared<const Total<Exec, S>>(diagonal);
 }
 template <class Exec, class S>
-OperationPtr<Exec> trace_operation() {
-  return std::make_shared<const Total<Exec, S>>(true);
+OperationPtr<Exec> spread_operation() {
+  return std::make_shared<const SpreadOut<Exec, S>>();
 }
 template <class Exec, class S>
-OperationPtr<Exec> inner_operation() {
-  return std::make_shared<const Inner<Exec, S>>();
+OperationPtr<Exec> broadcast_operation() {
+  return std::make_shared<const Broadcast<Exec, S>>();
+}
+template <class Exec, class S>
+OperationPtr<Exec> batch_sum_operation() {
+  return std::make_shared<const BatchSum<Exec, S>>();
+}
+template <class Exec, class S>
+OperationPtr<Exec> triangle_operation(bool lower, int k) {
+  return std::make_shared<const Triangle<Exec, S>>(lower, k);
+}
+template <class Exec, class S>
+OperationPtr<Exec> concatenate_operation(bool along_rows) {
+  return std::make_shared<const Concatenate<Exec, S>>(along_rows);
+}
+template <class Exec, class S>
+OperationPtr<Exec> identity_operation() {
+  return std::make_shared<const Identity<Exec, S>>();
+}
+template <class Exec, class S>
+OperationPtr<Exec> region_operation(const Region& region, bool scatter) {
+  return std::make_shared<const Parts<Exec, S>>(region, scatter);
 }
 
-#define FRECHET_FUNCTIONS(EXEC, S)                                \
-  template OperationPtr<EXEC> matmul_operation<EXEC, S>();        \
-  template OperationPtr<EXEC> axpby_operation<EXEC, S>(S, S);     \
-  template OperationPtr<EXEC> scale_operation<EXEC, S>(S);        \
-  template OperationPtr<EXEC> transpose_operation<EXEC, S>(bool); \
-  template OperationPtr<EXEC> sum_operation<EXEC, S>();           \
-  template OperationPtr<EXEC> trace_operation<EXEC, S>();         \
-  template OperationPtr<EXEC> inner_operation<EXEC, S>();
+#define FRECHET_FUNCTIONS(EXEC, S)                                    \
+  template OperationPtr<EXEC> axpby_operation<EXEC, S>(S, S);         \
+  template OperationPtr<EXEC> scale_operation<EXEC, S>(S);            \
+  template OperationPtr<EXEC> shift_operation<EXEC, S>(S);            \
+  template OperationPtr<EXEC> transpose_operation<EXEC, S>(bool);     \
+  template OperationPtr<EXEC> total_operation<EXEC, S>(bool);         \
+  template OperationPtr<EXEC> spread_operation<EXEC, S>();            \
+  template OperationPtr<EXEC> broadcast_operation<EXEC, S>();         \
+  template OperationPtr<EXEC> batch_sum_operation<EXEC, S>();         \
+  template OperationPtr<EXEC> triangle_operation<EXEC, S>(bool, int); \
+  template OperationPtr<EXEC> concatenate_operation<EXEC, S>(bool);   \
+  template OperationPtr<EXEC> identity_operation<EXEC, S>();          \
+  template OperationPtr<EXEC> region_operation<EXEC, S>(const Region&, bool);
 FRECHET_FOR_EACH_SCALAR(FRECHET_FUNCTIONS)
 
 }  // namespace frechet::detail

@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <frechet/ad/traced.hpp>
+#include <frechet/ad/functions.hpp>
 
 #include "instantiate.hpp"
 
 namespace frechet::detail {
 
+std::size_t Type::entries() const {
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols) * static_cast<std::size_t>(count);
+}
+
 std::size_t Type::bytes() const {
-  const std::size_t n = static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
   switch (scalar) {
     case ScalarKind::f32:
     case ScalarKind::i32:
-      return 4 * n;
+      return 4 * entries();
     case ScalarKind::c128:
-      return 16 * n;
+      return 16 * entries();
     default:
-      return 8 * n;
+      return 8 * entries();
   }
 }
 
 std::string describe(const Type& type) {
-  if (type.rank == 0) return "a scalar";
-  if (type.rank == 1) return "a vector of " + std::to_string(type.rows);
-  return std::to_string(type.rows) + " x " + std::to_string(type.cols);
+  const std::string batch = type.batched ? " (batch of " + std::to_string(type.count) + ")" : "";
+  if (type.rank == 0) return "a scalar" + batch;
+  if (type.rank == 1) return "a vector of " + std::to_string(type.rows) + batch;
+  return std::to_string(type.rows) + " x " + std::to_string(type.cols) + batch;
 }
 
 std::string describe(const Where& where) {
@@ -32,6 +36,10 @@ std::string describe(const Where& where) {
 
 void throw_traced(const char* operation, const std::string& where, const std::string& message) {
   throw ArgumentError(std::string("frechet::") + operation + " traced at " + where + ": " + message);
+}
+
+void throw_operands(const char* name, const Where& where, const Type& a, const Type& b) {
+  throw_traced(name, describe(where), "operands are " + describe(a) + " and " + describe(b));
 }
 
 template <class Exec>

@@ -3,6 +3,7 @@
 
 #include "instantiate.hpp"
 #include "operands.hpp"
+#include "ruled.hpp"
 #include "rules.hpp"
 
 // The decompositions and solves as operations of a graph: which operand goes where, and what the rules read.
@@ -15,7 +16,7 @@ template <class Options, class Exec>
 Options with(Options options, const Call<Exec>& call, Store store = Store::overwrite) {
   options.diagnostics = DiagnosticsTarget{};
   options.diagnostics.data = call.diagnosis;
-  options.diagnostics.extent = 1;
+  options.diagnostics.extent = static_cast<std::size_t>(call.diagnoses);
   options.store = store;
   return options;
 }
@@ -24,7 +25,7 @@ constexpr unsigned bit(int i) { return 1U << static_cast<unsigned>(i); }
 
 /// Outputs w, V.
 template <class Exec, class S>
-struct Eigh final : Operation<Exec> {
+struct Eigh final : Ruled<Exec, S, Eigh<Exec, S>> {
   using R = Real<S>;
   EighOptions options;
   explicit Eigh(const EighOptions& o) : options(o) {}
@@ -38,15 +39,21 @@ struct Eigh final : Operation<Exec> {
     eigh_jvp<Exec, S>(c.ctx, c.template out<R>(0), c.template out<S>(1), c.template din<S>(0), c.template dout<R>(0),
                       c.template dout<S>(1), with(options, c));
   }
-  void vjp(const Call<Exec>& c) const override {
-    eigh_vjp<Exec, S>(c.ctx, c.template out<R>(0), c.template out<S>(1), c.template dout<R>(0), c.template dout<S>(1),
-                      c.template din<S>(0), with(options, c, c.store(0)));
+  bool adapts() const override { return true; }
+  void adapt(const Call<Exec>& c) const override {
+    eigh_adapt<Exec, S>(c.ctx, c.template out<R>(0), c.template out<S>(1), c.template din<S>(0), with(options, c));
+  }
+  template <class T>
+  void pull(const Call<Exec>& c) const {
+    using P = Real<T>;
+    eigh_vjp<Exec, T>(c.ctx, c.template out<P>(0), c.template out<T>(1), c.template gout<P>(0), c.template gout<T>(1),
+                      c.template gin<T>(0), with(options, c, c.store(0)));
   }
 };
 
 /// Outputs U, s, Vh.
 template <class Exec, class S>
-struct Svd final : Operation<Exec> {
+struct Svd final : Ruled<Exec, S, Svd<Exec, S>> {
   using R = Real<S>;
   SvdOptions options;
   explicit Svd(const SvdOptions& o) : options(o) {}
@@ -61,15 +68,22 @@ struct Svd final : Operation<Exec> {
     svd_jvp<Exec, S>(c.ctx, c.template out<S>(0), c.template out<R>(1), c.template out<S>(2), c.template din<S>(0),
                      c.template dout<S>(0), c.template dout<R>(1), c.template dout<S>(2), with(options, c));
   }
-  void vjp(const Call<Exec>& c) const override {
-    svd_vjp<Exec, S>(c.ctx, c.template out<S>(0), c.template out<R>(1), c.template out<S>(2), c.template dout<S>(0),
-                     c.template dout<R>(1), c.template dout<S>(2), c.template din<S>(0), with(options, c, c.store(0)));
+  bool adapts() const override { return true; }
+  void adapt(const Call<Exec>& c) const override {
+    svd_adapt<Exec, S>(c.ctx, c.template out<S>(0), c.template out<R>(1), c.template out<S>(2), c.template din<S>(0),
+                       with(options, c));
+  }
+  template <class T>
+  void pull(const Call<Exec>& c) const {
+    using P = Real<T>;
+    svd_vjp<Exec, T>(c.ctx, c.template out<T>(0), c.template out<P>(1), c.template out<T>(2), c.template gout<T>(0),
+                     c.template gout<P>(1), c.template gout<T>(2), c.template gin<T>(0), with(options, c, c.store(0)));
   }
 };
 
 /// Outputs Q, R.
 template <class Exec, class S>
-struct Qr final : Operation<Exec> {
+struct Qr final : Ruled<Exec, S, Qr<Exec, S>> {
   QrOptions options;
   explicit Qr(const QrOptions& o) : options(o) {}
   const char* name() const override { return "qr"; }
@@ -82,15 +96,16 @@ struct Qr final : Operation<Exec> {
     qr_jvp<Exec, S>(c.ctx, c.template out<S>(0), c.template out<S>(1), c.template din<S>(0), c.template dout<S>(0),
                     c.template dout<S>(1), with(options, c));
   }
-  void vjp(const Call<Exec>& c) const override {
-    qr_vjp<Exec, S>(c.ctx, c.template out<S>(0), c.template out<S>(1), c.template dout<S>(0), c.template dout<S>(1),
-                    c.template din<S>(0), with(options, c, c.store(0)));
+  template <class T>
+  void pull(const Call<Exec>& c) const {
+    qr_vjp<Exec, T>(c.ctx, c.template out<T>(0), c.template out<T>(1), c.template gout<T>(0), c.template gout<T>(1),
+                    c.template gin<T>(0), with(options, c, c.store(0)));
   }
 };
 
 /// Outputs L, U, perm.
 template <class Exec, class S>
-struct Lu final : Operation<Exec> {
+struct Lu final : Ruled<Exec, S, Lu<Exec, S>> {
   LuOptions options;
   explicit Lu(const LuOptions& o) : options(o) {}
   const char* name() const override { return "lu"; }
@@ -104,15 +119,16 @@ struct Lu final : Operation<Exec> {
     lu_jvp<Exec, S>(c.ctx, c.template out<S>(0), c.template out<S>(1), c.template out<int>(2), c.template din<S>(0),
                     c.template dout<S>(0), c.template dout<S>(1), with(options, c));
   }
-  void vjp(const Call<Exec>& c) const override {
-    lu_vjp<Exec, S>(c.ctx, c.template out<S>(0), c.template out<S>(1), c.template out<int>(2), c.template dout<S>(0),
-                    c.template dout<S>(1), c.template din<S>(0), with(options, c, c.store(0)));
+  template <class T>
+  void pull(const Call<Exec>& c) const {
+    lu_vjp<Exec, T>(c.ctx, c.template out<T>(0), c.template out<T>(1), c.template out<int>(2), c.template gout<T>(0),
+                    c.template gout<T>(1), c.template gin<T>(0), with(options, c, c.store(0)));
   }
 };
 
 /// Inputs A, B; outputs X, and for the rules the factorisation LU, perm.
 template <class Exec, class S>
-struct Solve final : Operation<Exec> {
+struct Solve final : Ruled<Exec, S, Solve<Exec, S>> {
   SolveOptions options;
   explicit Solve(const SolveOptions& o) : options(o) {}
   const char* name() const override { return "solve"; }
@@ -126,15 +142,24 @@ struct Solve final : Operation<Exec> {
     solve_jvp<Exec, S>(c.ctx, c.template out<S>(1), c.template out<int>(2), c.template out<S>(0), c.template din<S>(0),
                        c.template din<S>(1), c.template dout<S>(0), with(options, c));
   }
-  void vjp(const Call<Exec>& c) const override {
+  /// The factors move with A: see solve_vjp in rules.hpp.
+  Reads hvp_reads(unsigned, unsigned gin) const override { return {bit(0), gin & bit(0)}; }
+  template <class T>
+  void pull(const Call<Exec>& c) const {
+    const auto gA = c.template gin<T>(0), gB = c.template gin<T>(1);
     // One option for both gradients: where only one of them adds, the other starts from zero.
-    const bool add = (c.template din<S>(0) && c.store(0) == Store::accumulate) ||
-                     (c.template din<S>(1) && c.store(1) == Store::accumulate);
+    const bool add = (gA && c.store(0) == Store::accumulate) || (gB && c.store(1) == Store::accumulate);
     for (int i = 0; i < 2 && add; ++i)
-      if (c.store(i) == Store::overwrite) Output<Exec, S>(c.ctx, c.template din<S>(i)).commit_zero();
-    solve_vjp<Exec, S>(c.ctx, c.template out<S>(1), c.template out<int>(2), c.template out<S>(0), c.template dout<S>(0),
-                       c.template din<S>(0), c.template din<S>(1),
-                       with(options, c, add ? Store::accumulate : Store::overwrite));
+      if (c.store(i) == Store::overwrite) Output<Exec, T>(c.ctx, i == 0 ? gA : gB).commit_zero();
+    solve_vjp<Exec, T>(c.ctx, factors<T>(c), c.template out<int>(2), c.template out<T>(0), c.template gout<T>(0), gA,
+                       gB, with(options, c, add ? Store::accumulate : Store::overwrite));
+  }
+  template <class T>
+  static Strided<const T> factors(const Call<Exec>& c) {
+    if constexpr (is_dual<T>)
+      return {c.outs[1].template as<const S>(), c.dins[0].template as<const S>()};
+    else
+      return c.template out<S>(1);
   }
 };
 

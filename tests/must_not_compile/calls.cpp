@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <frechet/ad.hpp>
 #include <frechet/eigh.hpp>
 
 // Calls the compiler must refuse, one per SNIPPET; 0 is the correct one. Never run.
@@ -17,5 +18,11 @@ void call(const Exec& exec, const Kokkos::View<double**>& A, const Kokkos::View<
   frechet::eigh(exec, w, w, V);
 #elif SNIPPET == 4
   frechet::eigh(exec, Kokkos::View<int**>(), w, V);
+#elif SNIPPET == 5
+  frechet::AdContext<Exec>(exec).value([](auto X) { return frechet::sum(X) > 0.0 ? X : 2.0 * X; }, A);
+#elif SNIPPET == 6
+  frechet::AdContext<Exec>(exec).value([](auto X) { return X * X; }, A);
+#elif SNIPPET == 7
+  frechet::AdContext<Exec>(exec).vjp_program([](auto X) { return X; }, A)(A, V, std::tie(V, V), V);
 #endif
 }

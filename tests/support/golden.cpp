@@ -67,6 +67,7 @@ Case to_case(const json& j) {
   c.vjp = to_matrices(j["vjp"]);
   if (j.contains("output_tangents")) c.output_tangents = to_matrices(j["output_tangents"]);
   if (j.contains("vjp_lower")) c.vjp_lower = to_matrices(j["vjp_lower"]);
+  if (j.contains("hvp")) c.hvp = to_matrices(j["hvp"]);
   c.value = j["value"];
   c.jvp = j["jvp"];
   for (const auto& [name, x] : j["sensitivity"].items()) c.sensitivity[name] = x;

@@ -16,7 +16,7 @@ namespace frechet::test {
 struct Case {
   std::string id, loss;
   std::map<std::string, std::string> options;
-  std::map<std::string, Dense> inputs, tangents, weights, outputs, output_tangents, vjp, vjp_lower;
+  std::map<std::string, Dense> inputs, tangents, weights, outputs, output_tangents, vjp, vjp_lower, hvp;
   std::vector<int> perm;
   double value = 0, jvp = 0;
   std::map<std::string, double> sensitivity;

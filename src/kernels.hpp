@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef FRECHET_SRC_KERNELS_HPP
+#define FRECHET_SRC_KERNELS_HPP
+
+#include "operands.hpp"
+
+// The products and triangular solves of the rules: those of the backend, and their derivatives for matrices of dual
+// numbers, with X' the tangent of X. Coefficients are constants. Constrained, so that these are the ones called where a
+// Side among the arguments brings those of namespace backend into the overload set.
+
+namespace frechet::detail {
+
+/// C = alpha op(A) op(B) + beta C
+template <class Exec, class S>
+requires(!is_dual<S>) void gemm(Context<Exec>& ctx, Op opa, Op opb, S alpha, Batch<const S> A, Batch<const S> B, S beta,
+                                Batch<S> C) {
+  backend::gemm<Exec, S>(ctx, opa, opb, alpha, A, B, beta, C);
+}
+
+/// B = alpha op(A)^-1 B (left) or alpha B op(A)^-1 (right); only the named triangle of A is read.
+template <class Exec, class S>
+requires(!is_dual<S>) void trsm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch<const S> A,
+                                Batch<S> B) {
+  backend::trsm<Exec, S>(ctx, side, uplo, op, diag, alpha, A, B);
+}
+
+/// B = alpha op(A) B (left) or alpha B op(A) (right); only the named triangle of A is read.
+template <class Exec, class S>
+requires(!is_dual<S>) void trmm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch<const S> A,
+                                Batch<S> B) {
+  backend::trmm<Exec, S>(ctx, side, uplo, op, diag, alpha, A, B);
+}
+
+/// C = beta C, where beta == 0 does not read C.
+template <class Exec, class T>
+void scale_in_place(Context<Exec>& ctx, T beta, const Batch<T>& C) {
+  if (beta == T(1)) return;
+  const bool clear = beta == T(0);
+  for_each_entry(
+      ctx, "frechet::scale", C.rows, C.cols, C.count,
+      KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = clear ? T(0) : beta * C(b, i, j); });
+}
+
+/// Z = x X + y Y + z Z
+template <class Exec, class T>
+void linear_combination(Context<Exec>& ctx, T x, const Batch<T>& X, T y, const Batch<T>& Y, T z, const Batch<T>& Z) {
+  for_each_entry(
+      ctx, "frechet::combine", Z.rows, Z.cols, Z.count,
+      KOKKOS_LAMBDA(int b, int i, int j) { Z(b, i, j) = x * X(b, i, j) + y * Y(b, i, j) + z * Z(b, i, j); });
+}
+
+// C' = alpha op(A') op(B) + alpha op(A) op(B') + beta C'
+template <class Exec, class S>
+requires is_dual<S>
+void gemm(Context<Exec>& ctx, Op opa, Op opb, S alpha, Batch<const S> A, Batch<const S> B, S beta, Batch<S> C) {
+  using T = typename PartOf<S>::type;
+  if (C.tangent) {
+    T keep = beta.value;
+    if (A.tangent) {
+      gemm<Exec, T>(ctx, opa, opb, alpha.value, A.tangent, B.value, keep, C.tangent);
+      keep = T(1);
+    }
+    if (B.tangent)
+      gemm<Exec, T>(ctx, opa, opb, alpha.value, A.value, B.tangent, keep, C.tangent);
+    else
+      scale_in_place(ctx, keep, C.tangent);
+  }
+  gemm<Exec, T>(ctx, opa, opb, alpha.value, A.value, B.value, beta.value, C.value);
+}
+
+// X = alpha op(A)^-1 B:  X' = op(A)^-1 (alpha B' - op(A') X), on the right likewise; a unit diagonal has no tangent, so
+// X is subtracted from the product by unit(A').
+template <class Exec, class S>
+requires is_dual<S>
+void trsm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch<const S> A, Batch<S> B) {
+  using T = typename PartOf<S>::type;
+  trsm<Exec, T>(ctx, side, uplo, op, diag, alpha.value, A.value, B.value);
+  if (!B.tangent) return;
+  T factor = alpha.value;
+  if (A.tangent) {
+    Scope scope(ctx);
+    const auto W = ctx.template matrix<T>(B.rows, B.cols, B.count);
+    copy(ctx, B.value, W);
+    trmm<Exec, T>(ctx, side, uplo, op, diag, T(1), A.tangent, W);
+    linear_combination(ctx, T(-1), W, T(diag == Diag::unit), B.value, factor, B.tangent);
+    factor = T(1);
+  }
+  trsm<Exec, T>(ctx, side, uplo, op, diag, factor, A.value, B.tangent);
+}
+
+// (alpha op(A) B)' = alpha op(A) B' + alpha op(A') B, on the right likewise; a unit diagonal as above.
+template <class Exec, class S>
+requires is_dual<S>
+void trmm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch<const S> A, Batch<S> B) {
+  using T = typename PartOf<S>::type;
+  if (B.tangent) trmm<Exec, T>(ctx, side, uplo, op, diag, alpha.value, A.value, B.tangent);
+  if (B.tangent && A.tangent) {
+    Scope scope(ctx);
+    const auto W = ctx.template matrix<T>(B.rows, B.cols, B.count);
+    copy(ctx, B.value, W);
+    trmm<Exec, T>(ctx, side, uplo, op, diag, alpha.value, A.tangent, W);
+    linear_combination(ctx, T(1), W, diag == Diag::unit ? -alpha.value : T(0), B.value, T(1), B.tangent);
+  }
+  trmm<Exec, T>(ctx, side, uplo, op, diag, alpha.value, A.value, B.value);
+}
+
+/// C = op(A) op(B) for a product known to be Hermitian: only block columns from the diagonal down are multiplied, the
+/// rest is mirrored, so that the result is Hermitian to the last bit.
+template <class Exec, class S>
+void gemm_hermitian(Context<Exec>& ctx, Op opa, Op opb, Batch<const S> A, Batch<const S> B, Batch<S> C) {
+  constexpr int nb = 64;
+  const int n = C.rows, k = opa == Op::none ? A.cols : A.rows;
+  // A device runs one large product faster than several small ones.
+  constexpr int whole = device_loops<Exec> ? 1024 : nb;
+  const int step = n <= whole ? n : n > 4 * nb ? (n + 7) / 8 : (n + 3) / 4;
+  for (int j = 0; j < n; j += step) {
+    const int w = n - j < step ? n - j : step;
+    const auto Aj = opa == Op::none ? A.block(j, 0, n - j, k) : A.block(0, j, k, n - j);
+    const auto Bj = opb == Op::none ? B.block(0, j, k, w) : B.block(j, 0, w, k);
+    gemm<Exec, S>(ctx, opa, opb, S(1), Aj, Bj, S(0), C.block(j, j, n - j, w));
+  }
+  for_each_part(
+      ctx, "frechet::mirror", n, n, C.count, KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = conj(C(b, j, i)); },
+      KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = make_scalar<S>(real(C(b, i, j)), 0); },
+      KOKKOS_LAMBDA(int, int, int){});
+}
+
+}  // namespace frechet::detail
+
+#endif
