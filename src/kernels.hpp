@@ -104,10 +104,11 @@ void trmm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, B
   trmm<Exec, T>(ctx, side, uplo, op, diag, alpha.value, A.value, B.value);
 }
 
-/// C = op(A) op(B) for a product known to be Hermitian: only block columns from the diagonal down are multiplied, the
-/// rest is mirrored, so that the result is Hermitian to the last bit.
+/// The triangle of C = op(A) op(B) + beta C, C square: by block columns, so that little beyond it is computed. What
+/// lies on its other side is unspecified.
 template <class Exec, class S>
-void gemm_hermitian(Context<Exec>& ctx, Op opa, Op opb, Batch<const S> A, Batch<const S> B, Batch<S> C) {
+void gemm_triangle(Context<Exec>& ctx, Uplo uplo, Op opa, Op opb, S alpha, Batch<const S> A, Batch<const S> B, S beta,
+                   Batch<S> C) {
   constexpr int nb = 64;
   const int n = C.rows, k = opa == Op::none ? A.cols : A.rows;
   // A device runs one large product faster than several small ones.
@@ -115,10 +116,63 @@ void gemm_hermitian(Context<Exec>& ctx, Op opa, Op opb, Batch<const S> A, Batch<
   const int step = n <= whole ? n : n > 4 * nb ? (n + 7) / 8 : (n + 3) / 4;
   for (int j = 0; j < n; j += step) {
     const int w = n - j < step ? n - j : step;
-    const auto Aj = opa == Op::none ? A.block(j, 0, n - j, k) : A.block(0, j, k, n - j);
+    const int i = uplo == Uplo::lower ? j : 0, h = uplo == Uplo::lower ? n - j : j + w;
+    const auto Ai = opa == Op::none ? A.block(i, 0, h, k) : A.block(0, i, k, h);
     const auto Bj = opb == Op::none ? B.block(0, j, k, w) : B.block(j, 0, w, k);
-    gemm<Exec, S>(ctx, opa, opb, S(1), Aj, Bj, S(0), C.block(j, j, n - j, w));
+    gemm<Exec, S>(ctx, opa, opb, alpha, Ai, Bj, beta, C.block(i, j, h, w));
   }
+}
+
+/// Product of triangles: B = op(A) B for lower triangular B (left), B = B op(A) for upper triangular B (right). Zeros
+/// have to be stored beyond the triangle of B; only that triangle of the result is computed. Beyond it zeros stay where
+/// op(A) has the same triangle, else the entries are unspecified. n^3 / 2 operations instead of n^3: by halves, trmm
+/// and gemm for the blocks beside the diagonal.
+template <class Exec, class S>
+void multiply_triangles(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, Batch<const S> A, Batch<S> B) {
+  constexpr int nb = 64;
+  const int n = B.rows;
+  if (device_loops<Exec> || n <= nb) return trmm<Exec, S>(ctx, side, uplo, op, diag, S(1), A, B);
+  const int h = (n / 2 + 15) / 16 * 16, r = n - h;
+  const auto A1 = A.block(0, 0, h, h), A2 = A.block(h, h, r, r);
+  const auto off = uplo == Uplo::lower ? A.block(h, 0, r, h) : A.block(0, h, h, r);
+  const bool lower = (uplo == Uplo::lower) == (op == Op::none);  // op(A)
+  const auto B1 = B.block(0, 0, h, h), B2 = B.block(h, h, r, r);
+  const auto diagonal = [&](const auto& Ai, const auto& Bi) {
+    multiply_triangles<Exec, S>(ctx, side, uplo, op, diag, Ai, Bi);
+  };
+  if (side == Side::left) {
+    const auto C = B.block(h, 0, r, h);
+    if (lower) {  // [A1 0; o A2] [B1 0; C B2]
+      trmm<Exec, S>(ctx, side, uplo, op, diag, S(1), A2, C);
+      gemm<Exec, S>(ctx, op, Op::none, S(1), off, B1, S(1), C);
+      diagonal(A1, B1);
+    } else {  // [A1 o; 0 A2] [B1 0; C B2]
+      diagonal(A1, B1);
+      gemm_triangle<Exec, S>(ctx, Uplo::lower, op, Op::none, S(1), off, C, S(1), B1);
+      trmm<Exec, S>(ctx, side, uplo, op, diag, S(1), A2, C);
+    }
+    diagonal(A2, B2);
+  } else {
+    const auto C = B.block(0, h, h, r);
+    if (lower) {  // [B1 C; 0 B2] [A1 0; o A2]
+      diagonal(A1, B1);
+      gemm_triangle<Exec, S>(ctx, Uplo::upper, Op::none, op, S(1), C, off, S(1), B1);
+      trmm<Exec, S>(ctx, side, uplo, op, diag, S(1), A2, C);
+    } else {  // [B1 C; 0 B2] [A1 o; 0 A2]
+      trmm<Exec, S>(ctx, side, uplo, op, diag, S(1), A2, C);
+      gemm<Exec, S>(ctx, Op::none, op, S(1), B1, off, S(1), C);
+      diagonal(A1, B1);
+    }
+    diagonal(A2, B2);
+  }
+}
+
+/// C = op(A) op(B) for a product known to be Hermitian: the lower triangle is multiplied, the rest is mirrored, so that
+/// the result is Hermitian to the last bit.
+template <class Exec, class S>
+void gemm_hermitian(Context<Exec>& ctx, Op opa, Op opb, Batch<const S> A, Batch<const S> B, Batch<S> C) {
+  const int n = C.rows;
+  gemm_triangle<Exec, S>(ctx, Uplo::lower, opa, opb, S(1), A, B, S(0), C);
   for_each_part(
       ctx, "frechet::mirror", n, n, C.count, KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = conj(C(b, j, i)); },
       KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = make_scalar<S>(real(C(b, i, j)), 0); },

@@ -13,6 +13,15 @@
 namespace frechet::detail {
 namespace {
 
+/// Whether the last pivot of some matrix is zero. Reads on the host; on a device it is taken for granted.
+template <class Exec, class S>
+bool zero_pivot(const Batch<const S>& U) {
+  if (!is_host<Exec>) return true;
+  for (int b = 0; b < U.count; ++b)
+    if (U(b, U.rows - 1, U.rows - 1) == S(0)) return true;
+  return false;
+}
+
 /// U1, its last diagonal entry replaced by one where it is exactly zero. For m <= n the factorisation, and its
 /// derivative, exist with a zero last pivot: K = L1^-1 P^T dA U1^-1 enters through stril(K), which needs the other
 /// columns only, and through triu(K) U1, in which the replacement cancels; so does its tangent, which stays.
@@ -20,7 +29,7 @@ template <class Exec, class S>
 Batch<const S> safe_factor(Context<Exec>& ctx, const Batch<const S>& U, bool wide) {
   const int k = U.rows;
   const auto U1 = U.block(0, 0, k, k);
-  if (!wide || k == 0) return U1;
+  if (!wide || k == 0 || !zero_pivot<Exec>(values_of(U))) return U1;
   const auto safe = ctx.template matrix<S>(k, k, U.count);
   for_each_part(
       ctx, "frechet::lu::safe_factor", k, k, U.count,
@@ -38,10 +47,34 @@ void check_pivots(Context<Exec>& ctx, const Batch<const S>& U, int m, Diagnosis*
   require_pivots<Exec, Primal<S>>(ctx, values_of(U), m <= U.cols && k > 0 ? k - 1 : k, d);
 }
 
+/// Both in one pass, for square K; one of them may lie where K does.
+template <class Exec, class S>
+void split_square(Context<Exec>& ctx, const Batch<const S>& K, const Batch<S>& lower, const Batch<S>& upper,
+                  S diagonal) {
+  for_each_part(
+      ctx, "frechet::lu::split", K.rows, K.cols, K.count,
+      KOKKOS_LAMBDA(int b, int i, int j) {
+        const S x = K(b, i, j);
+        lower(b, i, j) = S(0);
+        upper(b, i, j) = x;
+      },
+      KOKKOS_LAMBDA(int b, int i, int j) {
+        const S x = K(b, i, j);
+        lower(b, i, j) = diagonal;
+        upper(b, i, j) = x;
+      },
+      KOKKOS_LAMBDA(int b, int i, int j) {
+        const S x = K(b, i, j);
+        upper(b, i, j) = S(0);
+        lower(b, i, j) = x;
+      });
+}
+
 /// lower = stril(K) with `diagonal` and zeros above, upper = triu(K) with zeros below; either may be absent.
 template <class Exec, class S>
 void split(Context<Exec>& ctx, const Batch<const S>& K, const Batch<S>& lower, const Batch<S>& upper, S diagonal) {
   const int k = K.rows < K.cols ? K.rows : K.cols;
+  if (lower && upper && K.rows == K.cols) return split_square<Exec, S>(ctx, K, lower, upper, diagonal);
   if (lower)
     for_each_part(
         ctx, "frechet::lu::lower", K.rows, k, K.count, KOKKOS_LAMBDA(int b, int i, int j) { lower(b, i, j) = S(0); },
@@ -72,9 +105,13 @@ void lu(Context<Exec>& ctx, Strided<const S> A, Strided<S> L, Strided<S> U, Stri
   int* info = ctx.template take<int>(count);
   backend::getrf<Exec, S>(ctx, work, pivots, info, o.driver);
   if (p) permutation(ctx, pivots, k, p.batch);
-  if (work.data != l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));
-  split<Exec, S>(ctx, work, {}, u.batch, S(1));
-  if (work.data == l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));  // last: it overwrites the work
+  if (l && u && m == n) {
+    split<Exec, S>(ctx, work, l.batch, u.batch, S(1));
+  } else {
+    if (work.data != l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));
+    split<Exec, S>(ctx, work, {}, u.batch, S(1));
+    if (work.data == l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));  // last: it overwrites the work
+  }
   l.commit(d);
   u.commit(d);
   p.commit();
@@ -121,8 +158,8 @@ void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
     copy(ctx, M.block(0, k, k, n - k), dU2);
     gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), lower, U2, S(1), dU2);
   }
-  if (l) trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), L1, lower);
-  if (u) trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), U1, upper);
+  if (l) multiply_triangles<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, L1, lower);
+  if (u) multiply_triangles<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, U1, upper);
   l.commit(d);
   u.commit(d);
 }
@@ -152,8 +189,8 @@ void lu_vjp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
     split<Exec, S>(ctx, vGU.block(0, 0, k, k), {}, upper, S(0));
   else
     fill(ctx, upper, S(0));
-  if (gL) trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, lower);
-  if (gU) trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, upper);
+  if (gL) multiply_triangles<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, L1, lower);
+  if (gU) multiply_triangles<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, U1, upper);
   const auto below = G.block(k, 0, m - k, k), right = G.block(0, k, k, n - k);
   if (gL)
     copy(ctx, vGL.block(k, 0, m - k, k), below);

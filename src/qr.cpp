@@ -132,7 +132,7 @@ void qr_jvp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
     if (q) gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vQ, W, S(1), q.batch);
     if (r) {
       copy(ctx, W, r.batch);
-      trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR, r.batch);
+      multiply_triangles<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, vR, r.batch);
     }
   } else {
     const Batch<S> C = r ? r.batch : ctx.template matrix<S>(m, n, count);
@@ -176,11 +176,11 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
   if (m >= n) {
     if (gR) {  // entry (i <= j) of gR R^H needs gR only right of j: what lies below the diagonal stays there
       copy_upper(ctx, gR, M);
-      trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR, M);
+      multiply_triangles<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, vR, M);
     }
     if (gQ) {
       copy(ctx, gQ, out.batch);
-      gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(-1), vQ, out.batch, S(bool(gR)), M);
+      gemm_triangle<Exec, S>(ctx, Uplo::upper, Op::adjoint, Op::none, S(-1), vQ, out.batch, S(bool(gR)), M);
     }
     for_each_part(
         ctx, "frechet::qr::Y", n, n, count, KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = M(b, i, j); },

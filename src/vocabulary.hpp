@@ -159,6 +159,7 @@ struct Join {
 
 template <class T>
 struct Sum {
+  static constexpr int lanes = 4;
   T value = T(0);
   KOKKOS_FUNCTION void add(const T& x) { value += x; }
   KOKKOS_FUNCTION void join(const Sum& other) { value += other.value; }
@@ -196,6 +197,20 @@ void reduce_by_team(Context<Exec>& ctx, const char* label, std::int64_t groups, 
                        TeamReduction<Exec, R, Term, Finish>{term, finish, inner});
 }
 
+/// Terms of one column, added to acc. Reductions that ask for lanes get independent partial ones: an addition need not
+/// wait for the one before it.
+template <class R, class Term>
+KOKKOS_INLINE_FUNCTION void accumulate_column(const Term& term, int b, int j, int rows, R& acc) {
+  int i = 0;
+  if constexpr (requires { R::lanes; }) {
+    R part[R::lanes];
+    for (; i + R::lanes <= rows; i += R::lanes)
+      for (int lane = 0; lane < R::lanes; ++lane) term(b, i + lane, j, part[lane]);
+    for (const R& p : part) acc.join(p);
+  }
+  for (; i < rows; ++i) term(b, i, j, acc);
+}
+
 template <class R, class Term, class Finish>
 struct ReduceColumn {
   Term term;
@@ -203,7 +218,7 @@ struct ReduceColumn {
   int rows;
   KOKKOS_FUNCTION void operator()(int b, int j) const {
     R acc;
-    for (int i = 0; i < rows; ++i) term(b, i, j, acc);
+    accumulate_column(term, b, j, rows, acc);
     finish(b, j, acc);
   }
 };
@@ -257,8 +272,7 @@ struct ReduceMatrix {
   int rows, cols;
   KOKKOS_FUNCTION void operator()(int b, int) const {
     R acc;
-    for (int j = 0; j < cols; ++j)
-      for (int i = 0; i < rows; ++i) term(b, i, j, acc);
+    for (int j = 0; j < cols; ++j) accumulate_column(term, b, j, rows, acc);
     finish(b, acc);
   }
 };

@@ -207,6 +207,28 @@ TYPED_TEST(SecondOrder, EveryShapeOfEveryDecomposition) {
   }
 }
 
+/// Sizes at which products of triangles, and triangular solves, go by blocks.
+TYPED_TEST(SecondOrder, SizesAboveTheBlocks) {
+  using S = TypeParam;
+  Random random(26, is_complex<S>);
+  for (const int n : {70, 131}) {
+    const auto a = put<Matrix<S>>(random.well_conditioned(n, n)), x = put<Matrix<S>>(random.matrix(n, n));
+    expect_agreement<S>(
+        [](auto A, auto X) {
+          const auto f = lu(A + 8.0 * identity(A));  // no pivot changes within a step
+          return inner(f.L, tril(X)) + inner(f.U, X);
+        },
+        std::tuple(a, x), "lu");
+    expect_agreement<S>(
+        [](auto A, auto X) {
+          const auto f = qr(A);
+          return inner(f.Q, X) + inner(f.R, X);
+        },
+        std::tuple(a, x), "qr");
+    expect_agreement<S>([](auto A, auto X) { return inner(solve(A, X), X); }, std::tuple(a, x), "solve");
+  }
+}
+
 /// Functions that are smooth at repeated values although single vectors are not: the direction splits the groups.
 TYPED_TEST(SecondOrder, RepeatedValuesThatTheDirectionSplits) {
   using S = TypeParam;

@@ -2,6 +2,7 @@
 #include "context.hpp"
 #include "fortran.hpp"
 #include "instantiate.hpp"
+#include "triangular.hpp"
 
 #include <backend.hpp>
 
@@ -72,16 +73,23 @@ void gemm(Context<Exec>&, Op opa, Op opb, S alpha, Batch<const S> A, Batch<const
 }
 
 template <class Exec, class S>
-void trsm(Context<Exec>&, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch<const S> A, Batch<S> B) {
+void trsm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch<const S> A, Batch<S> B) {
   if (B.rows == 0 || B.cols == 0) return;
-  const char s = letter(side), u = letter(uplo), t = letter_for<S>(op), d = letter(diag);
+  const char letters[] = {letter(side), letter(uplo), letter_for<S>(op), letter(diag)};
   const bool vector = side == Side::left && B.cols == 1 && alpha == S(1);
-  const int one = 1;
+  const int one = 1, n = side == Side::left ? B.rows : B.cols, sides = side == Side::left ? B.cols : B.rows;
+  using Blocked = lapack::BlockedTrsm<S>;
+  const bool blocked = alpha == S(1) && Blocked::pays(n, sides);
+  Scope scope(ctx);
+  S* const work = blocked ? ctx.template take<S>(Blocked::scratch(n, sides)) : nullptr;
   for (int b = 0; b < B.count; ++b) {
     if (vector)
-      Routines<S>::trsv(&u, &t, &d, &B.rows, A.matrix(b), &A.ld, B.matrix(b), &one, 1, 1, 1);
+      Routines<S>::trsv(&letters[1], &letters[2], &letters[3], &B.rows, A.matrix(b), &A.ld, B.matrix(b), &one, 1, 1, 1);
+    else if (blocked)
+      Blocked(side, uplo, op, diag, letters, A.matrix(b), A.ld, B.matrix(b), B.ld, n, sides, work).run();
     else
-      Routines<S>::trsm(&s, &u, &t, &d, &B.rows, &B.cols, &alpha, A.matrix(b), &A.ld, B.matrix(b), &B.ld, 1, 1, 1, 1);
+      Routines<S>::trsm(&letters[0], &letters[1], &letters[2], &letters[3], &B.rows, &B.cols, &alpha, A.matrix(b),
+                        &A.ld, B.matrix(b), &B.ld, 1, 1, 1, 1);
   }
 }
 

@@ -34,7 +34,7 @@ namespace detail {
 
 template <class V, class F>
 void for_each_element(const V& view, const F& f) {
-  const auto e = [&](std::size_t r) { return r < V::rank() ? view.extent(r) : 1; };
+  const auto e = [&](std::size_t r) { return static_cast<int>(r) < static_cast<int>(V::rank()) ? view.extent(r) : 1; };
   for (std::size_t i = 0; i < e(0); ++i)
     for (std::size_t j = 0; j < e(1); ++j)
       for (std::size_t k = 0; k < e(2); ++k) {

@@ -237,7 +237,9 @@ Operands operand(const char* what, std::size_t index, const Argument& argument, 
                   "frechet: the execution space cannot access the memory of this View");
     if (!Required && (view.size() == 0 || view.data() == nullptr)) return {{type}};
     constexpr std::size_t b = Lead, i = b + (T::batched ? 1 : 0);
-    const auto extent = [&](std::size_t r) { return r < V::rank() ? view.extent(r) : 1; };
+    const auto extent = [&](std::size_t r) {
+      return static_cast<int>(r) < static_cast<int>(V::rank()) ? view.extent(r) : 1;
+    };
     const bool same = (!T::batched || extent(b) == static_cast<std::size_t>(type.count)) &&
                       extent(i) == static_cast<std::size_t>(type.rows) &&
                       extent(i + 1) == static_cast<std::size_t>(type.cols);
