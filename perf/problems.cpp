@@ -162,7 +162,7 @@ class HvpRunner final : public Runner {
   double difference_error() override {
     run();
     const double derivative = dot(hA_, dA_);
-    const double h = 1e-3 * std::sqrt(dot(A_, A_) / dot(dA_, dA_));
+    const double h = 3e-4 * std::sqrt(dot(A_, A_) / dot(dA_, dA_));
     const double d = (8.0 * (slope(h) - slope(-h)) - (slope(2 * h) - slope(-2 * h))) / (12.0 * h);
     // Where the terms of the inner product cancel: relative to their size.
     const double size = 1e-2 * std::sqrt(dot(hA_, hA_) * dot(dA_, dA_));

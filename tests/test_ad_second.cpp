@@ -284,6 +284,23 @@ TYPED_TEST(SecondOrder, RepeatedValuesThatTheDirectionSplits) {
   }
 }
 
+/// Two zero singular values: their vectors have no basis that continues along the tangent on both sides, so the product
+/// is not right, and must not be silent.
+TEST(Hvp, DoubleZeroSingularValuesAreDiagnosed) {
+  Random random(27);
+  const auto a = put<Matrix<double>>(random.with_singular_values(4, 4, {2, 1, 0, 0})),
+             v = put<Matrix<double>>(random.matrix(4, 4));
+  AdContext<Exec> ad;
+  const auto f = [](auto X) {
+    const auto s = svdvals(X);
+    return inner(s, s);
+  };
+  ad.hvp(f, a, v);
+  EXPECT_THROW(ad.check(), NumericalError);
+  ad.hvp(f, put<Matrix<double>>(random.well_conditioned(4, 4)), v);
+  EXPECT_NO_THROW(ad.check());
+}
+
 TEST(Hvp, ComputesNoMoreThanItNeeds) {
   Random random(22);
   const auto a = put<Matrix<double>>(random.well_conditioned(4, 4));

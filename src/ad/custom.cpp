@@ -28,6 +28,11 @@ class PackedOperands {
     if (user_[i].data && own_[i].data == user_[i].data)
       own_[i] = packed(user_[i].type, ctx.arena().take(user_[i].type.bytes()));
   }
+  /// Scratch of zeros for an operand that is absent.
+  void zero(Context<Exec>& ctx) {
+    own_[0] = packed(user_[0].type, ctx.arena().take(user_[0].type.bytes()));
+    transfer(ctx, Operand{user_[0].type}, own_[0], Store::overwrite);
+  }
   void load(Context<Exec>& ctx) {
     for (std::size_t i = 0; i < n_; ++i)
       if (own_[i].data != user_[i].data) transfer(ctx, user_[i], own_[i], Store::overwrite);
@@ -86,6 +91,7 @@ struct Custom final : Operation<Exec> {
     x.load(c.ctx);
     y.load(c.ctx);
     gy.load(c.ctx);
+    if (!c.gouts[0].data) gy.zero(c.ctx);  // an absent cotangent
     for (std::size_t i = 0; i < c.inputs; ++i)
       if (c.store(static_cast<int>(i)) == Store::accumulate) gx.separate(c.ctx, i);
     for (int b = 0; b < c.outs[0].type.count; ++b)

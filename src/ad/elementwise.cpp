@@ -13,7 +13,7 @@ OperationPtr<Exec> unary_operation() {
 }
 template <class Exec, class F, class S>
 OperationPtr<Exec> binary_operation() {
-  return std::make_shared<const MapOperation<Exec, F, S, S, S>>(F());
+  return std::make_shared<const MapOperation<Exec, F, MapResult<F, S, S>, S, S>>(F());
 }
 
 #define FRECHET_UNARY(EXEC, F, S) template OperationPtr<EXEC> unary_operation<EXEC, functors::F, S>();
@@ -21,6 +21,7 @@ OperationPtr<Exec> binary_operation() {
   template OperationPtr<EXEC> binary_operation<EXEC, functors::Multiply, S>(); \
   template OperationPtr<EXEC> binary_operation<EXEC, functors::Divide, S>();   \
   FRECHET_UNARY(EXEC, ImagPart, S)                                             \
+  FRECHET_UNARY(EXEC, Reciprocal, S)                                           \
   FRECHET_UNARY(EXEC, Abs2, S)                                                 \
   FRECHET_UNARY(EXEC, Abs, S)                                                  \
   FRECHET_UNARY(EXEC, Exp, S)                                                  \
@@ -37,5 +38,10 @@ FRECHET_FOR_EACH_SCALAR(FRECHET_ELEMENTWISE)
   FRECHET_UNARY(EXEC, RealPart, Kokkos::complex<float>) \
   FRECHET_UNARY(EXEC, RealPart, Kokkos::complex<double>)
 FRECHET_FOR_EACH_EXEC(FRECHET_COMPLEX_PARTS)
+
+#define FRECHET_MAKE_COMPLEX(EXEC)                                                    \
+  template OperationPtr<EXEC> binary_operation<EXEC, functors::MakeComplex, float>(); \
+  template OperationPtr<EXEC> binary_operation<EXEC, functors::MakeComplex, double>();
+FRECHET_FOR_EACH_EXEC(FRECHET_MAKE_COMPLEX)
 
 }  // namespace frechet::detail

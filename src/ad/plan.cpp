@@ -34,6 +34,7 @@ Plan<Exec>::Plan(const Graph<Exec>& g, std::vector<int> out, Mode m, const std::
     for (int v = 0; v < n_; ++v) slots.push_back(type(v));
   const Needs needs = analyse(with_respect_to);
   plan_forward(needs);
+  first_backward = static_cast<int>(diagnosed.size());
   if (mode == Mode::linear) plan_push(needs);
   if (mode == Mode::vjp || mode == Mode::hvp) plan_backward(needs);
   place();

@@ -57,6 +57,7 @@ struct Plan {
   std::vector<int> bound_tangent;  ///< likewise for its tangent
   std::vector<bool> direct;        ///< per output, backward: the caller's cotangent is read in place
   std::vector<int> seed;           ///< per output: slot of the caller's cotangent
+  int first_backward = 0;          ///< diagnosis of the backward steps
   std::vector<std::pair<int, const char*>> diagnosed;  ///< per diagnosis: node and rule
 
  private:

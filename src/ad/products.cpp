@@ -155,7 +155,8 @@ void normalise(Context<Exec>& ctx, const Strided<const Real<T>>& g, const Stride
   const bool add = store == Store::accumulate;
   for_each_entry(
       ctx, "frechet::norm::vjp", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
-        const T x = n(b, 0, 0) > 0 ? T(g(b, 0, 0) / n(b, 0, 0) * A(b, i, j)) : T(0);
+        // A / n first: neither it nor its tangent over- or underflows.
+        const T x = g && n(b, 0, 0) > 0 ? T(g(b, 0, 0) * (A(b, i, j) / n(b, 0, 0))) : T(0);
         to(b, i, j) = add ? T(to(b, i, j) + x) : x;
       });
 }

@@ -66,7 +66,7 @@ struct Program<Exec>::State {
   std::vector<Operand> slots;
   std::vector<Operand> home;  ///< the program's own memory of each slot, absent where it has none
   Diagnosis* diagnoses = nullptr;
-  bool ran = false;
+  bool ran = false, ran_backward = false;
   std::array<std::array<Operand, most_operands>, 8> call;  ///< operands of the step that runs
 
   State(std::shared_ptr<const Graph<Exec>> g, std::vector<int> out, Mode mode, std::vector<bool> wrt,
@@ -170,7 +170,7 @@ void Program<Exec>::State::execute(const std::vector<Step>& steps, Store store) 
   }
 }
 
-/// Binds what the caller gives, and runs forward.
+/// Binds what the caller gives.
 template <class Exec>
 void Program<Exec>::State::begin(const Operand* inputs, const Operand* tangents, const Operand* outputs) {
   const auto& ids = graph->inputs();
@@ -179,6 +179,7 @@ void Program<Exec>::State::begin(const Operand* inputs, const Operand* tangents,
     if (tangents) slot(plan.tangent(ids[i])) = tangents[i];
   }
   for (std::size_t o = 0; o < plan.outputs.size(); ++o) bind(plan.bound[o], outputs[o]);
+  ran_backward = false;
   ran = true;
 }
 
@@ -256,6 +257,7 @@ void Program<Exec>::push(const Operand* tangents, const Operand* output_tangents
   for (const int v : p.plan.outputs) require_distinct(dout, {&p.slot(v), 1, "an output"});
   for (std::size_t i = 0; i < ids.size(); ++i) p.slot(p.plan.tangent(ids[i])) = tangents[i];
   for (std::size_t o = 0; o < p.plan.outputs.size(); ++o) p.bind(p.plan.bound_tangent[o], output_tangents[o]);
+  p.ran_backward = true;
   p.execute(p.plan.backward, Store::overwrite);
   p.return_tangents(output_tangents);
 }
@@ -273,6 +275,7 @@ void Program<Exec>::pullback(const Operand* cotangents, const Operand* gradients
   for (const int v : p.plan.outputs) require_distinct(g, {&p.slot(v), 1, "an output"});
   p.seed(cotangents);
   for (std::size_t i = 0; i < ids.size(); ++i) p.slot(p.plan.cotangent(ids[i])) = gradients[i];
+  p.ran_backward = true;
   p.execute(p.plan.backward, store);
 }
 
@@ -296,6 +299,7 @@ void Program<Exec>::run_second(const Operand* inputs, const Operand* tangents, c
   p.execute(p.plan.forward, Store::overwrite);
   p.return_values(outputs);
   p.seed(cotangents);
+  p.ran_backward = true;
   p.execute(p.plan.backward, Store::overwrite);
 }
 
@@ -377,12 +381,15 @@ std::vector<std::string> Program<Exec>::steps() const {
 template <class Exec>
 void Program<Exec>::check(bool strict) const {
   using View = Kokkos::View<Diagnosis*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  const View all(state_->diagnoses, state_->plan.diagnosed.size());
+  // What an earlier push or pullback found out is not about the inputs of a later forward run.
+  const View all(state_->diagnoses, state_->ran_backward ? state_->plan.diagnosed.size()
+                                                         : static_cast<std::size_t>(state_->plan.first_backward));
   const auto host = Kokkos::create_mirror_view(all);
   Kokkos::deep_copy(state_->ctx.exec(), host, all);
   state_->ctx.exec().fence("frechet::check");
   for (std::size_t i = 0; i < host.extent(0); ++i) {
-    const std::string cause = explain(host(i), strict);
+    // Second derivatives need the basis that continues along the tangent: where there is none, they are wrong.
+    const std::string cause = explain(host(i), strict || state_->plan.mode == Mode::hvp);
     if (cause.empty()) continue;
     const auto& [node_id, rule] = state_->plan.diagnosed[i];
     const auto& node = state_->graph->nodes()[static_cast<std::size_t>(node_id)];

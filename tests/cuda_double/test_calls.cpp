@@ -315,8 +315,8 @@ TEST(CudaCost, steady_state_of_the_suite) {
   const std::map<std::string, Cost> expected = {
       {"eigh_jvp", {"cublasDgemm, cusolverDnXsyevd", 14}},
       {"eigh_vjp", {"cublasDgemm, cusolverDnXsyevd", 16}},
-      {"lu_jvp", {"cublasDtrmm x 2, cublasDtrsm x 2, cusolverDnXgetrf", 28}},
-      {"lu_vjp", {"cublasDtrmm x 2, cublasDtrsm x 2, cusolverDnXgetrf", 27}},
+      {"lu_jvp", {"cublasDtrmm x 2, cublasDtrsm x 2, cusolverDnXgetrf", 25}},
+      {"lu_vjp", {"cublasDtrmm x 2, cublasDtrsm x 2, cusolverDnXgetrf", 25}},
       {"qr_jvp", {"cublasDgemm x 2, cublasDtrmm, cublasDtrsm, cusolverDnDorgqr, cusolverDnXgeqrf", 28}},
       {"qr_vjp", {"cublasDgemm x 2, cublasDtrmm, cublasDtrsm, cusolverDnDorgqr, cusolverDnXgeqrf", 26}},
       {"solve_jvp", {"cublasDgemm, cublasDtrsm x 4, cusolverDnXgetrf", 14}},

@@ -24,5 +24,7 @@ void call(const Exec& exec, const Kokkos::View<double**>& A, const Kokkos::View<
   frechet::AdContext<Exec>(exec).value([](auto X) { return X * X; }, A);
 #elif SNIPPET == 7
   frechet::AdContext<Exec>(exec).vjp_program([](auto X) { return X; }, A)(A, V, std::tie(V, V), V);
+#elif SNIPPET == 8
+  frechet::AdContext<Exec>(exec).jvp([](auto x) { return x * x; }, Kokkos::View<double>("x"), 1.0);
 #endif
 }

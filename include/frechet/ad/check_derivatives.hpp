@@ -23,7 +23,7 @@ struct DerivativeReport {
 };
 
 /// tight: for the vjp against the jvp and the symmetry of H, loose: for central differences; negative: 1e-9 and 1e-5
-/// for double, 1e-3 and 5e-2 for float. step: of the differences, relative to the largest entry of the inputs.
+/// for double, 1e-3 and 5e-2 for float. step: of the differences, relative to the largest entry of each input.
 struct CheckOptions {
   double tight = -1, loose = -1, step = -1;
   unsigned seed = 1;
@@ -123,12 +123,19 @@ void set_point(const std::tuple<V...>& views, const Point<S...>& point) {
   }
   (std::index_sequence_for<V...>());
 }
-/// Random entries of size `scale` of the same extents.
+template <class S>
+double largest_entry(const std::vector<S>& a) {
+  double most = 0;
+  for (const S& x : a) most = std::max(most, double(abs(x)));
+  return most;
+}
+/// Random entries, in each part of the size of its largest entry.
 template <class... S>
-Point<S...> random_like(Point<S...> point, std::mt19937& random, double scale = 1) {
-  std::normal_distribution<double> normal(0, scale);
+Point<S...> random_like(Point<S...> point, std::mt19937& random) {
   const auto draw = [&](auto& part) {
     using T = typename std::remove_cvref_t<decltype(part)>::value_type;
+    const double most = largest_entry(part);
+    std::normal_distribution<double> normal(0, most > 0 && std::isfinite(most) ? most : 1);
     for (auto& x : part) {
       const double re = normal(random), im = normal(random);
       if constexpr (is_complex<T>)
@@ -175,32 +182,22 @@ auto copy_like(const V& x) {
 template <class Exec, class F, class In>
 DerivativeReport check_derivatives(AdContext<Exec>& ad, const F& f, const In& inputs, CheckOptions options = {}) {
   using Space = typename Exec::memory_space;
-  using S = typename detail::Seen<std::tuple_element_t<0, std::decay_t<decltype(detail::tuple_of(inputs))>>>::scalar;
-  constexpr bool precise = std::is_same_v<Real<S>, double>;
+  const auto views = detail::tuple_of(inputs);
+  auto program = ad.vjp_program(f, views);
+  const bool precise = !program.has_single_precision();
   if (options.tight < 0) options.tight = precise ? 1e-9 : 1e-3;
   if (options.loose < 0) options.loose = precise ? 1e-5 : 5e-2;
   if (options.step < 0) options.step = precise ? 2e-4 : 2e-2;
 
-  const auto views = detail::tuple_of(inputs);
   const auto like = [](const auto& tuple) {
     return std::apply([](const auto&... v) { return std::tuple(detail::copy_like<Space>(v)...); }, tuple);
   };
   const auto x = like(views), tangents = like(views), gradients = like(views), products = like(views);
-  auto program = ad.vjp_program(f, views);
   const auto values = program.new_outputs(), slopes = program.new_outputs(), cotangents = program.new_outputs();
 
   std::mt19937 random(options.seed);
   const auto at = detail::point_of(views);
-  double largest = 0;
-  std::apply(
-      [&](const auto&... part) {
-        const auto look = [&](const auto& p) {
-          for (const auto& e : p) largest = std::max(largest, double(abs(e)));
-        };
-        (look(part), ...);
-      },
-      at.parts);
-  const double h = options.step * (largest > 0 ? largest : 1);
+  const double h = options.step;
   const auto v = detail::random_like(at, random), u = detail::random_like(at, random);
   const auto fence = [&] { ad.exec().fence("frechet::check_derivatives"); };
   const auto gradient_at = [&](const auto& point) {
@@ -248,8 +245,10 @@ DerivativeReport check_derivatives(AdContext<Exec>& ad, const F& f, const In& in
         return detail::point_of(products);
       };
       const auto hv = product(v), hu = product(u);
-      const double uhv = decltype(g)::dot(hv, u),
-                   scale = std::max(decltype(g)::sizes(hv, u), decltype(g)::sizes(hu, v));
+      // Where the Hessian is zero but for rounding: relative to what it could be.
+      const double scale =
+          std::max(1e-3 * decltype(g)::sizes(g, u), std::max(decltype(g)::sizes(hv, u), decltype(g)::sizes(hu, v)));
+      const double uhv = decltype(g)::dot(hv, u);
       report.hvp_asymmetry = error(uhv, decltype(g)::dot(hu, v), scale);
       const auto slope_at = [&](double step) { return decltype(g)::dot(gradient_at(at.moved(step, v)), u); };
       report.hvp_against_differences = error(detail::difference(slope_at, h), uhv, scale);

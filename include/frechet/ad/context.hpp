@@ -14,14 +14,14 @@
 namespace frechet {
 
 /// What vjp and linearize return beside values: the pullback of cotangents to gradients, or the linear map of tangents
-/// to tangents, at the inputs of that call, for any number of calls. Holds the inputs (as Views: their contents must
-/// stay unchanged) and what the forward run computed.
+/// to tangents, at the inputs of that call, for any number of calls. Holds the inputs and the values that were returned
+/// (as Views: the contents of both must stay unchanged), and what else the forward run computed.
 template <class ProgramType, class Views, class Values>
 class HeldProgram {
  public:
-  using Pool = std::vector<std::unique_ptr<ProgramType>>;
+  using Pool = std::vector<std::shared_ptr<ProgramType>>;
 
-  HeldProgram(std::unique_ptr<ProgramType> program, std::shared_ptr<Pool> pool, Views inputs, Values values)
+  HeldProgram(std::shared_ptr<ProgramType> program, std::shared_ptr<Pool> pool, Views inputs, Values values)
       : program_(std::move(program)), pool_(std::move(pool)), inputs_(std::move(inputs)), values_(std::move(values)) {}
   HeldProgram(HeldProgram&&) noexcept = default;
   HeldProgram& operator=(HeldProgram&&) = delete;
@@ -34,7 +34,7 @@ class HeldProgram {
   void check(bool strict = false) const { program_->check(strict); }
 
  protected:
-  std::unique_ptr<ProgramType> program_;
+  std::shared_ptr<ProgramType> program_;
   std::shared_ptr<Pool> pool_;
   Views inputs_;
   Values values_;  // the rules read them, also where the caller has dropped his copy
@@ -85,7 +85,8 @@ struct Hvp {
 /// For runs in a loop make the program once: trace(f, A).vjp_program(exec), or short vjp_program(f, A), likewise value,
 /// jvp, linear and hvp; they write to the caller's Views and allocate nothing. The direct calls keep their programs
 /// too, by type and shapes, if f is a function object without state; with captured state f is traced anew at every
-/// call. Not for two threads at once: one AdContext per thread.
+/// call. (Global and static variables are read when f is traced.) Not for two threads at once: one AdContext per
+/// thread.
 template <class Exec = Kokkos::DefaultExecutionSpace>
 class AdContext {
   using C = detail::Compiled<Exec>;
@@ -232,14 +233,15 @@ class AdContext {
   template <template <class, class, class> class Kind, class F, class... V>
   auto make(const F& f, const std::tuple<V...>& views, detail::Mode mode, Wrt active) const {
     auto program = trace_tuple(f, views).template program<Kind>(exec_, mode, active);
-    return std::make_unique<decltype(program)>(std::move(program));
+    return std::make_shared<decltype(program)>(std::move(program));
   }
 
   /// A program from the pool of its kind, or a new one; without a pool where f has state.
   template <template <class, class, class> class Kind, class F, class... V>
   auto obtain(const F& f, const std::tuple<V...>& views, detail::Mode mode, Wrt active) {
     using P = typename decltype(make<Kind>(f, views, mode, active))::element_type;
-    using Pool = std::vector<std::unique_ptr<P>>;
+    using Pool = std::vector<std::shared_ptr<P>>;
+    check_last_ = {};
     std::shared_ptr<Pool> pool;
     if constexpr (std::is_empty_v<F>) {
       Key key{std::type_index(typeid(std::tuple<F, P>)), active.mask, detail::extents_of(views)};
@@ -257,13 +259,9 @@ class AdContext {
 
   /// Back into the pool; remembered for check().
   template <class P>
-  void finish(std::unique_ptr<P> program, const std::shared_ptr<std::vector<std::unique_ptr<P>>>& pool) {
-    if (pool) {
-      check_last_ = [pool, last = program.get()](bool strict) { last->check(strict); };
-      pool->push_back(std::move(program));
-    } else {
-      check_last_ = [last = std::shared_ptr<P>(std::move(program))](bool strict) { last->check(strict); };
-    }
+  void finish(std::shared_ptr<P> program, const std::shared_ptr<std::vector<std::shared_ptr<P>>>& pool) {
+    check_last_ = [program](bool strict) { program->check(strict); };
+    if (pool) pool->push_back(std::move(program));
   }
 
   template <template <class, class, class> class Kind, template <class, class, class> class Holder, class F, class... V>

@@ -99,7 +99,7 @@ auto custom(const Shape<S, Rank>& shape, const Value& value, const Jvp& jvp, con
   const Views views{shape, {std::pair(x.rows(), x.cols())...}};
   detail::Type like;
   ((x.type().batched ? void(like = x.type()) : void()), ...);
-  const detail::Where where;
+  const detail::Where& where = shape.where;  // that of vector_shape(...), in the user's call
   detail::CustomRules<Exec> rules;
   rules.value = [views, value](const Exec& exec, void* const* in, void* y, void* const*, void*) {
     views.value(value, exec, in, y, Indices());

@@ -95,11 +95,11 @@ template <class Exec, class S, int Rank, bool B1, bool B2>
 Traced<Exec, S, Rank, B1 || B2> combine(const char* name, S alpha, const Traced<Exec, S, Rank, B1>& A, S beta,
                                         const Traced<Exec, S, Rank, B2>& B, const Where& where) {
   require_same_extents(name, A, B, where);
-  const auto a = with_batch < B1 || B2 > (name, A, B.type(), where);
-  const auto b = with_batch < B1 || B2 > (name, B, A.type(), where);
-  return record < S, Rank,
-         B1 || B2 > (A.graph(), axpby_operation<Exec, S>(alpha, beta), {a.id(), b.id()}, a.type(), A.rows(), A.cols(),
-                     where);
+  constexpr bool batched = B1 || B2;
+  const auto a = with_batch<batched>(name, A, B.type(), where);
+  const auto b = with_batch<batched>(name, B, A.type(), where);
+  return record<S, Rank, batched>(A.graph(), axpby_operation<Exec, S>(alpha, beta), {a.id(), b.id()}, a.type(),
+                                  A.rows(), A.cols(), where);
 }
 
 }  // namespace detail
@@ -110,11 +110,11 @@ Traced<Exec, S, Rank, B1 || B2> matmul(const TracedMatrix<Exec, S, B1>& A, const
                                        detail::Where where = detail::Where::current()) {
   static_assert(Rank == 1 || Rank == 2, "frechet: matmul takes a matrix and a matrix or vector");
   if (A.cols() != B.rows()) detail::throw_operands("matmul", where, A.type(), B.type());
-  const auto a = detail::with_batch < B1 || B2 > ("matmul", A, B.type(), where);
-  const auto b = detail::with_batch < B1 || B2 > ("matmul", B, A.type(), where);
-  return detail::record < S, Rank,
-         B1 || B2 > (A.graph(), detail::matmul_operation<Exec, S>(), {a.id(), b.id()}, a.type(), A.rows(), B.cols(),
-                     where);
+  constexpr bool batched = B1 || B2;
+  const auto a = detail::with_batch<batched>("matmul", A, B.type(), where);
+  const auto b = detail::with_batch<batched>("matmul", B, A.type(), where);
+  return detail::record<S, Rank, batched>(A.graph(), detail::matmul_operation<Exec, S>(), {a.id(), b.id()}, a.type(),
+                                          A.rows(), B.cols(), where);
 }
 
 /// A + B
@@ -147,11 +147,11 @@ Traced<Exec, S, Rank, B1 || B2> scale(const TracedScalar<Exec, F, B1>& alpha, co
                                       detail::Where where = detail::Where::current()) {
   static_assert(std::is_same_v<F, S> || std::is_same_v<F, Real<S>>,
                 "frechet: a factor has the scalar type of what it scales, or its real type");
-  const auto f = detail::with_batch < B1 || B2 > ("scale", alpha, A.type(), where);
-  const auto a = detail::with_batch < B1 || B2 > ("scale", A, alpha.type(), where);
-  return detail::record < S, Rank,
-         B1 || B2 > (A.graph(), detail::scale_by_operation<Exec, F, S>(), {f.id(), a.id()}, a.type(), A.rows(),
-                     A.cols(), where);
+  constexpr bool batched = B1 || B2;
+  const auto f = detail::with_batch<batched>("scale", alpha, A.type(), where);
+  const auto a = detail::with_batch<batched>("scale", A, alpha.type(), where);
+  return detail::record<S, Rank, batched>(A.graph(), detail::scale_by_operation<Exec, F, S>(), {f.id(), a.id()},
+                                          a.type(), A.rows(), A.cols(), where);
 }
 
 template <class Exec, class S, int Rank, bool B1, bool B2>
@@ -200,6 +200,10 @@ auto operator*(const TracedScalar<Exec, F, B1>& alpha, const Traced<Exec, S, Ran
   return scale(alpha, A, detail::Where{});
 }
 
+template <class Exec, class S, class F, int Rank, bool B1, bool B2>
+requires(Rank > 0) auto operator*(const Traced<Exec, S, Rank, B1>& A, const TracedScalar<Exec, F, B2>& alpha) {
+  return scale(alpha, A, detail::Where{});
+}
 /// There is no product of vectors or matrices by an operator: it could be either of two.
 template <class Exec, class S1, class S2, int R1, int R2, bool B1, bool B2>
 requires(R1 > 0 && R2 > 0) Traced<Exec, S1, R1, B1 || B2>
@@ -224,7 +228,7 @@ template <class Exec, class S, int Rank, bool B>
 TracedScalar<Exec, S, B> sum(const Traced<Exec, S, Rank, B>& A, detail::Where where = detail::Where::current()) {
   return detail::record_from<S, 0>(A, detail::total_operation<Exec, S>(false), 1, 1, where);
 }
-/// The mean of all entries.
+/// The mean of all entries; NaN where there are none.
 template <class Exec, class S, int Rank, bool B>
 TracedScalar<Exec, S, B> mean(const Traced<Exec, S, Rank, B>& A, detail::Where where = detail::Where::current()) {
   const double n = static_cast<double>(A.rows()) * A.cols();
@@ -248,10 +252,11 @@ template <class Exec, class S, int Rank, bool B1, bool B2>
 TracedScalar<Exec, Real<S>, B1 || B2> inner(const Traced<Exec, S, Rank, B1>& A, const Traced<Exec, S, Rank, B2>& B,
                                             detail::Where where = detail::Where::current()) {
   detail::require_same_extents("inner", A, B, where);
-  const auto a = detail::with_batch < B1 || B2 > ("inner", A, B.type(), where);
-  const auto b = detail::with_batch < B1 || B2 > ("inner", B, A.type(), where);
-  return detail::record < Real<S>, 0,
-         B1 || B2 > (A.graph(), detail::inner_operation<Exec, S>(), {a.id(), b.id()}, a.type(), 1, 1, where);
+  constexpr bool batched = B1 || B2;
+  const auto a = detail::with_batch<batched>("inner", A, B.type(), where);
+  const auto b = detail::with_batch<batched>("inner", B, A.type(), where);
+  return detail::record<Real<S>, 0, batched>(A.graph(), detail::inner_operation<Exec, S>(), {a.id(), b.id()}, a.type(),
+                                             1, 1, where);
 }
 /// The 2-norm of a vector, the Frobenius norm of a matrix. At zero the gradient is zero.
 template <class Exec, class S, int Rank, bool B>
@@ -332,11 +337,12 @@ Traced<Exec, S, Rank, B1 || B2> concatenate(int axis, const Traced<Exec, S, Rank
     detail::throw_traced("concatenate", detail::describe(where), "there is no axis " + std::to_string(axis));
   if (axis == 0 ? A.cols() != B.cols() : A.rows() != B.rows())
     detail::throw_operands("concatenate", where, A.type(), B.type());
-  const auto a = detail::with_batch < B1 || B2 > ("concatenate", A, B.type(), where);
-  const auto b = detail::with_batch < B1 || B2 > ("concatenate", B, A.type(), where);
-  return detail::record < S, Rank,
-         B1 || B2 > (A.graph(), detail::concatenate_operation<Exec, S>(axis == 0), {a.id(), b.id()}, a.type(),
-                     A.rows() + (axis == 0 ? B.rows() : 0), A.cols() + (axis == 1 ? B.cols() : 0), where);
+  constexpr bool batched = B1 || B2;
+  const auto a = detail::with_batch<batched>("concatenate", A, B.type(), where);
+  const auto b = detail::with_batch<batched>("concatenate", B, A.type(), where);
+  return detail::record<S, Rank, batched>(A.graph(), detail::concatenate_operation<Exec, S>(axis == 0),
+                                          {a.id(), b.id()}, a.type(), A.rows() + (axis == 0 ? B.rows() : 0),
+                                          A.cols() + (axis == 1 ? B.cols() : 0), where);
 }
 
 /// The entries with column - row <= k, zeros elsewhere: with k = 0 the lower triangle with the diagonal.

@@ -120,8 +120,9 @@ Traced<Exec, S, Rank, B1 || B2> solve(const TracedMatrix<Exec, S, B1>& A, const 
   if (A.rows() != B.rows())
     detail::throw_traced("solve", detail::describe(where),
                          "A is " + detail::describe(A.type()) + " and B is " + detail::describe(B.type()));
-  const auto a = detail::with_batch < B1 || B2 > ("solve", A, B.type(), where);
-  const auto b = detail::with_batch < B1 || B2 > ("solve", B, A.type(), where);
+  constexpr bool batched = B1 || B2;
+  const auto a = detail::with_batch<batched>("solve", A, B.type(), where);
+  const auto b = detail::with_batch<batched>("solve", B, A.type(), where);
   const int n = A.rows();
   const int id = A.graph().apply(detail::solve_operation<Exec, S>(options), {a.id(), b.id()},
                                  {detail::type_like<S>(a.type(), Rank, n, B.cols()),

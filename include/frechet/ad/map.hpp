@@ -140,7 +140,7 @@ struct MapGradientKernel<K, F, Out, std::index_sequence<I...>, In...> {
     return tangent_of(f(seeded<I>(entry<I>(x)(b, i, j), along)...));
   }
   KOKKOS_FUNCTION void operator()(int b, int i, int j) const {
-    const Out g = gy(b, i, j);
+    const Out g = gy ? Out(gy(b, i, j)) : Out(0);
     S to = S(real(conj(g) * slope(b, i, j, Primal<S>(1))));
     if constexpr (is_complex<Primal<S>>) {
       const Primal<S> unit(0, 1);
@@ -222,6 +222,20 @@ struct Divide {
     return a / b;
   }
 };
+struct MakeComplex {
+  static constexpr const char* name = "make_complex";
+  template <class A, class B>
+  KOKKOS_FUNCTION auto operator()(const A& re, const B& im) const {
+    return re + Kokkos::complex<Real<Primal<A>>>(0, 1) * im;
+  }
+};
+struct Reciprocal {
+  static constexpr const char* name = "reciprocal";
+  template <class X>
+  KOKKOS_FUNCTION auto operator()(const X& x) const {
+    return Real<Primal<X>>(1) / x;
+  }
+};
 #define FRECHET_FUNCTOR(TYPE, NAME)                     \
   struct TYPE {                                         \
     static constexpr const char* name = #NAME;          \
@@ -260,15 +274,15 @@ auto unary(const Traced<Exec, S, Rank, B>& A, const Where& where) {
 template <class F, class Exec, class S, int Rank, bool B1, bool B2>
 auto binary(const Traced<Exec, S, Rank, B1>& A, const Traced<Exec, S, Rank, B2>& B, const Where& where) {
   require_same_extents(F::name, A, B, where);
-  const auto a = with_batch < B1 || B2 > (F::name, A, B.type(), where);
-  const auto b = with_batch < B1 || B2 > (F::name, B, A.type(), where);
-  return record < S, Rank,
-         B1 || B2 > (A.graph(), binary_operation<Exec, F, S>(), {a.id(), b.id()}, a.type(), A.rows(), A.cols(), where);
+  constexpr bool batched = B1 || B2;
+  const auto a = with_batch<batched>(F::name, A, B.type(), where);
+  const auto b = with_batch<batched>(F::name, B, A.type(), where);
+  return record<MapResult<F, S, S>, Rank, batched>(A.graph(), binary_operation<Exec, F, S>(), {a.id(), b.id()},
+                                                   a.type(), A.rows(), A.cols(), where);
 }
 
 template <class F, class Exec, int Rank, class... S, bool... B>
 auto map_all(const Where& where, const F& f, const Traced<Exec, S, Rank, B>&... x) {
-  static_assert(sizeof...(x) <= 8, "frechet: map takes up to eight operands");
   using Out = MapResult<F, S...>;
   static_assert(is_supported_scalar<Out>, "frechet: the functor of map returns a float, double or Kokkos::complex");
   constexpr bool batched = (B || ...);
@@ -294,9 +308,9 @@ auto map_all(const Where& where, const F& f, const Traced<Exec, S, Rank, B>&... 
 ///   };
 ///   auto y = frechet::map(Softplus{}, x);
 ///
-/// Operands have the same extents, and may have different scalars; the result has the scalar that f returns. For
-/// complex arguments f need not be holomorphic. Branches of f follow the values. Arithmetic and conj, real, imag, abs,
-/// abs2, exp, log, sqrt, sin, cos, tanh of namespace frechet work on dual numbers (frechet/dual.hpp).
+/// One to three operands of the same extents, which may have different scalars; the result has the scalar that f
+/// returns. For complex arguments f need not be holomorphic. Branches of f follow the values. Arithmetic and conj,
+/// real, imag, abs, abs2, exp, log, sqrt, sin, cos, tanh of namespace frechet work on dual numbers (frechet/dual.hpp).
 template <class F, class Exec, class S, int Rank, bool B>
 auto map(const F& f, const Traced<Exec, S, Rank, B>& x, detail::Where where = detail::Where::current()) {
   return detail::map_all(where, f, x);
@@ -329,6 +343,22 @@ auto divide(const Traced<Exec, S, Rank, B1>& A, const Traced<Exec, S, Rank, B2>&
 template <class Exec, class S, bool B1, bool B2>
 auto operator/(const TracedScalar<Exec, S, B1>& a, const TracedScalar<Exec, S, B2>& b) {
   return divide(a, b, detail::Where{});
+}
+
+template <class Exec, class S, bool B>
+auto operator/(std::type_identity_t<S> alpha, const TracedScalar<Exec, S, B>& b) {
+  return scale(alpha, detail::unary<detail::functors::Reciprocal>(b, detail::Where{}), detail::Where{});
+}
+template <class Exec, class S, class F, int Rank, bool B1, bool B2>
+requires(Rank > 0) auto operator/(const Traced<Exec, S, Rank, B1>& A, const TracedScalar<Exec, F, B2>& b) {
+  return scale(F(1) / b, A, detail::Where{});
+}
+
+/// re + i im, entry by entry.
+template <class Exec, class R, int Rank, bool B1, bool B2>
+auto make_complex(const Traced<Exec, R, Rank, B1>& re, const Traced<Exec, R, Rank, B2>& im,
+                  detail::Where where = detail::Where::current()) {
+  return detail::binary<detail::functors::MakeComplex>(re, im, where);
 }
 
 /// The conjugate, the real and the imaginary part; on real values conj and real are the value itself.

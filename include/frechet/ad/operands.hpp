@@ -213,20 +213,21 @@ auto own_view(const Type& type, std::size_t lead = 0) {
 template <class T>
 inline constexpr bool is_number = std::is_arithmetic_v<std::remove_cvref_t<T>>;
 
-/// One operand of a program, or with a leading index several of them: `members`, each `step` bytes after the other.
+/// One operand of a program, or with a leading index several of them: `members`, each `step` bytes after the other. 0
+/// members: one for any number of them.
 struct Operands {
   Operand first;
   std::size_t members = 1, step = 0;
 };
 
 /// The operand behind one argument of a program, checked against what was traced. Lead: number of leading indices.
-template <class Exec, class T, bool Required, int Lead, class Argument>
+template <class Exec, class T, bool Required, int Lead, bool Numbers, class Argument>
 Operands operand(const char* what, std::size_t index, const Argument& argument, const Type& type, bool wanted) {
   if constexpr (is_none<Argument> || is_number<Argument>) {
     static_assert(!Required, "frechet: inputs of a program cannot be absent");
-    static_assert(!is_number<Argument> || T::rank == 0,
-                  "frechet: only the cotangent of a scalar output can be a number");
-    return {{type}};
+    static_assert(!is_number<Argument> || (Numbers && T::rank == 0),
+                  "frechet: a plain number stands only for the cotangent of a scalar output; elsewhere give a View");
+    return {{type}, 0};
   } else {
     const auto& view = view_of(argument);
     using V = std::remove_cvref_t<decltype(view)>;
@@ -244,7 +245,9 @@ Operands operand(const char* what, std::size_t index, const Argument& argument, 
                       extent(i) == static_cast<std::size_t>(type.rows) &&
                       extent(i + 1) == static_cast<std::size_t>(type.cols);
     const auto name = [&] { return std::string(what) + " " + std::to_string(index); };
-    if (!same) throw_shape("frechet::AdContext", name().c_str(), describe(view), describe(type));
+    if (!same)
+      throw_shape("frechet::AdContext", name().c_str(), describe(view),
+                  describe(type) + (Lead > 0 ? ", after a first index that numbers several" : ""));
     if (!wanted)
       throw_argument("frechet::AdContext", name() + " belongs to an input that the program does not differentiate");
     Operands o{{type}};
@@ -290,7 +293,7 @@ requires(sizeof...(T) == sizeof...(V)) struct LeadOf<std::tuple<T...>, std::tupl
 template <class Tuple, class V>
 inline constexpr bool has_lead = LeadOf<Tuple, V>::value > 0;
 
-template <class Exec, class Tuple, bool Required, int Lead, class... V>
+template <class Exec, class Tuple, bool Required, int Lead, bool Numbers, class... V>
 auto operands_of(const char* what, const std::tuple<V...>& views, const TypesOf<Tuple>& types, unsigned wanted) {
   constexpr std::size_t n = std::tuple_size_v<Tuple>;
   static_assert(
@@ -298,23 +301,23 @@ auto operands_of(const char* what, const std::tuple<V...>& views, const TypesOf<
       "frechet: one argument for each input (tangents and gradients too) and for each output (cotangents too) of "
       "the traced function, as a std::tuple if there are several; `none` stands for one that is not there");
   const auto all = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<Operands, n>{operand<Exec, std::tuple_element_t<I, Tuple>, Required, Lead>(
+    return std::array<Operands, n>{operand<Exec, std::tuple_element_t<I, Tuple>, Required, Lead, Numbers>(
         what, I, std::get<I>(views), types[I], (wanted >> I & 1U) != 0U)...};
   };
   return all(std::make_index_sequence<n>());
 }
 
 /// Operands of all arguments of one kind: a single View, a tuple of them, or one `none` for all.
-template <class Exec, class Tuple, bool Required, int Lead, class V>
+template <class Exec, class Tuple, bool Required, int Lead, bool Numbers = false, class V>
 auto operands(const char* what, const V& views, const TypesOf<Tuple>& types, unsigned wanted) {
   if constexpr (IsTuple<V>::value) {  // NOLINT(bugprone-branch-clone): they differ in `views`
-    return operands_of<Exec, Tuple, Required, Lead>(what, views, types, wanted);
+    return operands_of<Exec, Tuple, Required, Lead, Numbers>(what, views, types, wanted);
   } else if constexpr (is_none<V> && std::tuple_size_v<Tuple> != 1) {
     std::array<Operands, std::tuple_size_v<Tuple>> all;
     for (std::size_t i = 0; i < all.size(); ++i) all[i].first.type = types[i];
     return all;
   } else {
-    return operands_of<Exec, Tuple, Required, Lead>(what, std::tuple<const V&>(views), types, wanted);
+    return operands_of<Exec, Tuple, Required, Lead, Numbers>(what, std::tuple<const V&>(views), types, wanted);
   }
 }
 
@@ -335,7 +338,7 @@ std::size_t members(const char* what, const std::array<Operands, N>& a, const st
   std::size_t n = 0;
   bool found = false;
   const auto look = [&](const Operands& o) {
-    if (!o.first.data) return;
+    if (!o.first.data || o.members == 0) return;  // absent, or one number for all
     if (found && o.members != n)
       throw_argument("frechet::AdContext", std::string("several ") + what + " at once: some operands have " +
                                                std::to_string(n) + " members and others " + std::to_string(o.members));

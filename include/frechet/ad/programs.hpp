@@ -44,6 +44,17 @@ class TracedProgram {
   std::size_t planned_bytes() const { return program_->planned_bytes(); }
   /// The operations in the order they run, as "eigh value", "eigh vjp": what the need analysis left.
   std::vector<std::string> steps() const { return program_->steps(); }
+  /// Whether an input or output is of float or complex<float>.
+  bool has_single_precision() const {
+    bool any = false;
+    const auto look = [&](const auto& types) {
+      for (const detail::Type& t : types)
+        any = any || t.scalar == detail::ScalarKind::f32 || t.scalar == detail::ScalarKind::c64;
+    };
+    look(in_);
+    look(out_);
+    return any;
+  }
   /// Waits, and throws NumericalError where a diagnosis of the last run objects; see frechet::explain.
   void check(bool strict = false) const { program_->check(strict); }
 
@@ -75,7 +86,7 @@ class TracedProgram {
   /// Cotangents, with the plain numbers among them.
   template <int Lead = 0, class V>
   auto cotangents(const V& views) const {
-    auto given = outputs<Lead>("cotangent", views);
+    auto given = detail::operands<Exec, Outputs, false, Lead, true>("cotangent", views, out_, ~0U);
     detail::for_each_number(views, [&](std::size_t o, double g) { given[o].first = program_->scalar_cotangent(o, g); });
     return given;
   }

@@ -252,18 +252,19 @@ requires(is_traced<A> || is_traced<B>) bool operator==(const A& a, const B& b) {
 template <class S, int Rank, bool Batched = false>
 struct Shape {
   int rows = 1, cols = 1, count = 1;
+  detail::Where where = {};
 };
 template <class S>
-Shape<S, 0> scalar_shape() {
-  return {};
+Shape<S, 0> scalar_shape(detail::Where where = detail::Where::current()) {
+  return {1, 1, 1, where};
 }
 template <class S>
-Shape<S, 1> vector_shape(int n) {
-  return {n};
+Shape<S, 1> vector_shape(int n, detail::Where where = detail::Where::current()) {
+  return {n, 1, 1, where};
 }
 template <class S>
-Shape<S, 2> matrix_shape(int rows, int cols) {
-  return {rows, cols};
+Shape<S, 2> matrix_shape(int rows, int cols, detail::Where where = detail::Where::current()) {
+  return {rows, cols, 1, where};
 }
 
 /// A View whose first index numbers the members of a batch: a batch of scalars (rank 1), vectors (rank 2) or matrices
