@@ -179,7 +179,7 @@ void lu_vjp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   const auto L1 = vL.block(0, 0, k, k);
   const auto U1 = safe_factor<Exec, S>(ctx, vU, m <= n);
   const auto G = ctx.template matrix<S>(m, n, count);
-  const auto lower = ctx.template matrix<S>(k, k, count), upper = ctx.template matrix<S>(k, k, count);
+  const auto lower = ctx.template matrix<S>(k, k, count), upper = G.block(0, 0, k, k);
   const auto vGL = input(ctx, gL), vGU = input(ctx, gU);
   if (gL)
     split<Exec, S>(ctx, vGL.block(0, 0, k, k), lower, {}, S(0));
@@ -203,9 +203,8 @@ void lu_vjp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   if (m > n && gL) gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(-1), vL.block(k, 0, m - k, k), below, S(1), upper);
   if (m < n && gU) gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), right, vU.block(0, k, k, n - k), S(1), lower);
   for_each_part(
-      ctx, "frechet::lu::join", k, k, count, KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = upper(b, i, j); },
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = upper(b, i, j); },
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = lower(b, i, j); });
+      ctx, "frechet::lu::join", k, k, count, KOKKOS_LAMBDA(int, int, int){}, KOKKOS_LAMBDA(int, int, int){},
+      KOKKOS_LAMBDA(int b, int i, int j) { upper(b, i, j) = lower(b, i, j); });
   trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L1, G.block(0, 0, k, n));
   trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U1, G.block(0, 0, m, k));
   poison(ctx, d, G);

@@ -172,7 +172,7 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
   note_rank<Exec, Primal<S>>(ctx, values_of(vR), m, d);
   note_factor(ctx, values_of(vR), d);
   require_rank(ctx, k, count, d);
-  const auto M = ctx.template matrix<S>(k, k, count), Y = ctx.template matrix<S>(k, k, count);
+  const auto M = ctx.template matrix<S>(k, k, count);
   if (m >= n) {
     if (gR) {  // entry (i <= j) of gR R^H needs gR only right of j: what lies below the diagonal stays there
       copy_upper(ctx, gR, M);
@@ -183,12 +183,13 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
       gemm_triangle<Exec, S>(ctx, Uplo::upper, Op::adjoint, Op::none, S(-1), vQ, out.batch, S(bool(gR)), M);
     }
     for_each_part(
-        ctx, "frechet::qr::Y", n, n, count, KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = M(b, i, j); },
-        KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, i) = make_scalar<S>(real(M(b, i, j)), 0); },
-        KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = conj(M(b, j, i)); });
-    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, Y, S(bool(gQ)), out.batch);
+        ctx, "frechet::qr::Y", n, n, count, KOKKOS_LAMBDA(int, int, int){},
+        KOKKOS_LAMBDA(int b, int i, int j) { M(b, i, i) = make_scalar<S>(real(M(b, i, j)), 0); },
+        KOKKOS_LAMBDA(int b, int i, int j) { M(b, i, j) = conj(M(b, j, i)); });  // Y, in place
+    gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vQ, M, S(bool(gQ)), out.batch);
     trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), vR, out.batch);
   } else {
+    const auto Y = ctx.template matrix<S>(k, k, count);
     Batch<S> G;
     if (gR) {
       G = ctx.template matrix<S>(m, n, count);

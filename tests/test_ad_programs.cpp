@@ -475,14 +475,14 @@ TEST(Memory, WorkspaceOfEachRule) {
         const auto f = lu(X);
         return sum(f.L) + sum(f.U);
       },
-      6.3, 8.3, 15.4);
+      5.3, 6.3, 11.4);
   expect_below(
       "qr",
       [](auto X) {
         const auto f = qr(X);
         return sum(f.Q) + sum(f.R);
       },
-      6.3, 6.3, 11.4);
+      6.3, 5.3, 9.4);
   expect_below(
       "solve", [](auto X) { return sum(solve(X, X)); }, 4.3, 5.3, 8.4);
   expect_below(

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import gate  # noqa: E402
 import report  # noqa: E402
 
 SUITE = "linalg_jvp_vjp"
@@ -29,6 +30,29 @@ def peer(framework, label, median, **more):
 def frechet(*rows):
     return {"context": {"git": "abc", "threads": rows[0]["threads"] if rows else 1, "backend": "lapack"},
             "rows": list(rows)}  # fmt: skip
+
+
+class Gate(unittest.TestCase):
+    def setUp(self):
+        self.measured = frechet(row("eigh_jvp", median=6.0, floor=5.0), row("lu_vjp", median=8.0, floor=5.0))
+        self.baseline = {"margin": 1.5, "ratios": gate.ratios(self.measured)}
+
+    def test_the_same_ratios_pass_whatever_the_times(self):
+        faster = frechet(row("eigh_jvp", median=0.6, floor=0.5), row("lu_vjp", median=0.8, floor=0.5))
+        self.assertEqual(gate.compare(self.baseline, faster)[1], 0)
+
+    def test_a_slower_row_fails(self):
+        slower = frechet(row("eigh_jvp", median=6.0, floor=5.0), row("lu_vjp", median=12.1, floor=5.0))
+        lines, failures = gate.compare(self.baseline, slower)
+        self.assertEqual(failures, 1)
+        self.assertIn("lu_vjp n=256 threads=1: 2.42x the floor, was 1.60x", lines[0])
+
+    def test_a_missing_row_fails(self):
+        self.assertEqual(gate.compare(self.baseline, frechet(row("eigh_jvp", median=6.0, floor=5.0)))[1], 1)
+
+    def test_not_a_number_fails(self):
+        broken = frechet(row("eigh_jvp", median=math.nan, floor=5.0), row("lu_vjp", median=8.0, floor=5.0))
+        self.assertEqual(gate.compare(self.baseline, broken)[1], 1)
 
 
 class Report(unittest.TestCase):
