@@ -25,11 +25,14 @@ KOKKOS_INLINE_FUNCTION bool grouped(const Batch<const R>& values, const Quotient
 /// Whether there is a group in some matrix. Reads on the host; on a device it is taken for granted.
 template <class Exec, class R>
 bool any_group(const Batch<const R>& values, const Quotient<R>& q, R zero_tolerance) {
-  if (!is_host<Exec>) return true;
-  for (int b = 0; b < values.count; ++b)
-    for (int i = 1; i < values.rows; ++i)
-      if (grouped(values, q, zero_tolerance, b, i)) return true;
-  return false;
+  if constexpr (is_host<Exec>) {
+    for (int b = 0; b < values.count; ++b)
+      for (int i = 1; i < values.rows; ++i)
+        if (grouped(values, q, zero_tolerance, b, i)) return true;
+    return false;
+  } else {
+    return true;
+  }
 }
 
 /// groups[b n + i]: the number of the group that value i of matrix b belongs to.

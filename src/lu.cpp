@@ -16,10 +16,13 @@ namespace {
 /// Whether the last pivot of some matrix is zero. Reads on the host; on a device it is taken for granted.
 template <class Exec, class S>
 bool zero_pivot(const Batch<const S>& U) {
-  if (!is_host<Exec>) return true;
-  for (int b = 0; b < U.count; ++b)
-    if (U(b, U.rows - 1, U.rows - 1) == S(0)) return true;
-  return false;
+  if constexpr (is_host<Exec>) {
+    for (int b = 0; b < U.count; ++b)
+      if (U(b, U.rows - 1, U.rows - 1) == S(0)) return true;
+    return false;
+  } else {
+    return true;
+  }
 }
 
 /// U1, its last diagonal entry replaced by one where it is exactly zero. For m <= n the factorisation, and its

@@ -53,7 +53,7 @@ class BlockedTrsm {
 
  private:
   static constexpr int most = 32;
-  static constexpr R hard = R(1e3);  ///< bound of the condition of a block that is inverted
+  static constexpr R hard = R(300);  ///< bound of the condition of a block that is inverted
   static int block(int n) { return n < 384 ? 16 : most; }
   static R size(const S& x) {
     if constexpr (is_complex<S>)

@@ -2,6 +2,7 @@
 #include <frechet/ad/functions.hpp>
 
 #include "instantiate.hpp"
+#include "plan.hpp"
 
 namespace frechet::detail {
 
@@ -52,6 +53,8 @@ int Graph<Exec>::add_input(const Type& type) {
 template <class Exec>
 int Graph<Exec>::apply(std::shared_ptr<const Operation<Exec>> operation, std::vector<int> in,
                        const std::vector<Type>& out, std::string where) {
+  if (in.size() > most_operands || out.size() > most_operands)
+    throw_traced(operation->name(), where, "more than " + std::to_string(most_operands) + " operands");
   const int node = static_cast<int>(nodes_.size()), first = static_cast<int>(values_.size());
   std::vector<int> ids;
   for (const Type& type : out) {

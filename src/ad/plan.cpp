@@ -238,7 +238,6 @@ void Plan<Exec>::plan_backward(const Needs& need) {
       if (!second) continue;
       // One Store for both: where only the gradient has a beginning, its tangent starts from zero.
       if (step.stores.back() == Store::accumulate && !started[at(dg)]) move(Action::zero, -1, dg);
-      started.resize(slots.size(), false);
       started[at(dg)] = true;
       step.dgin.back() = dg;
     }
