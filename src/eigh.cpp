@@ -131,7 +131,6 @@ void eigh_adapt(Context<Exec>& ctx, Strided<const Real<S>> w, Strided<S> V, Stri
       ctx, "frechet::eigh::tangent", n, n, count,
       KOKKOS_LAMBDA(int b, int i, int j) { P(b, i, j) = hermitian_entry(dA, h, b, i, j); });
   gemm<Exec, S>(ctx, Op::none, Op::none, S(1), P, vV, S(0), T);
-  gemm<Exec, S>(ctx, Op::none, Op::none, S(1), P, vV, S(0), T);
   gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vV, T, S(0), P);
   diagonalise_groups<Exec, S>(ctx, vw, q, Real<S>(0), P, T, o.driver);
   gemm<Exec, S>(ctx, Op::none, Op::none, S(1), vV, T, S(0), P);

@@ -313,16 +313,6 @@ TEST(AdContext, FailuresAreNamed) {
   EXPECT_NO_THROW(gauge.check()) << "<V, I> at V = I: the numerators vanish";
 }
 
-template <class F>
-std::string message(const F& f) {
-  try {
-    f();
-  } catch (const ArgumentError& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
 TEST(AdContext, ErrorsWhileTracingNameOperationExtentsAndPlace) {
   const Matrix<double> a("a", 3, 4), s("s", 3, 3);
   AdContext<Exec> ad;

@@ -295,7 +295,7 @@ void Plan<Exec>::place() {
     callers[at(v)] = callers[at(tangent(v))] = true;
     for (const int slot : {cotangent(v), cotangent_tangent(v)}) {
       callers[at(slot)] = true;
-      if (mode != Mode::hvp || last[at(slot)] < 0) continue;
+      if (mode != Mode::hvp || !active[at(v)] || last[at(slot)] < 0) continue;
       spare_offset[at(slot)] = spare_bytes;
       spare_bytes += align(slots[at(slot)].bytes());
     }
@@ -316,8 +316,8 @@ void Plan<Exec>::place() {
                    [&](int a, int b) { return slots[at(a)].bytes() > slots[at(b)].bytes(); });
   const std::size_t start = align(diagnosed.size() * sizeof(Diagnosis));
   bytes = start;
-  for (const int s :
-       order) {  // the lowest place that is free as long as the slot is needed; placed is sorted by offset
+  // Each gets the lowest place that is free as long as it is needed; `placed` is sorted by offset.
+  for (const int s : order) {
     std::size_t here = start;
     const std::size_t size = align(slots[at(s)].bytes());
     for (const int p : placed) {

@@ -362,7 +362,9 @@ std::size_t Program<Exec>::workspace_bytes() {
       pullback(gy.data(), g.data(), Store::overwrite);
     }
     p.ctx.exec().fence("frechet::workspace_bytes");
-    p.ran = false;
+    // As if nothing had run: what the rules found out about identity matrices is nobody's business.
+    reset(p.ctx, p.diagnoses, static_cast<int>(p.plan.diagnosed.size()));
+    p.ran = p.ran_backward = false;
   }
   return planned_bytes() + p.ctx.arena().capacity();
 }

@@ -6,6 +6,8 @@
 
 #include "dense.hpp"
 
+#include <string>
+
 // Between Dense and Views in the default execution space.
 
 namespace frechet::test {
@@ -96,6 +98,17 @@ Dense fetch_batch(const V& view) {
           A(b, i, j) = Z(Kokkos::real(host(b, i, j)), Kokkos::imag(host(b, i, j)));
       }
   return A;
+}
+
+/// What the ArgumentError of f() says.
+template <class F>
+std::string message(const F& f) {
+  try {
+    f();
+  } catch (const ArgumentError& e) {
+    return e.what();
+  }
+  return "no error";
 }
 
 }  // namespace frechet::test
