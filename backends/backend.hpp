@@ -42,6 +42,13 @@ const char* name();
 template <class Exec>
 const DriverTable& drivers();
 
+/// What a kernel takes for its argument `driver`.
+template <class Exec, class S>
+Driver choose(Operation operation, Driver driver, int rows, int cols, int count) {
+  if (driver != Driver::automatic) return driver;
+  return drivers<Exec>().find(operation, scalar_index<S>, rows > cols ? rows : cols, count);
+}
+
 /// C = alpha op(A) op(B) + beta C
 template <class Exec, class S>
 void gemm(Context<Exec>& ctx, Op opa, Op opb, S alpha, Batch<const S> A, Batch<const S> B, S beta, Batch<S> C);

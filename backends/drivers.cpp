@@ -12,8 +12,9 @@ namespace frechet {
 
 const char* name(Driver driver) {
   static constexpr std::array<const char*, driver_count> names = {
-      "automatic", "syevd", "syevj",         "syev_batched", "gesvd",         "gesdd", "gesvdj",       "gesvdj_batched",
-      "gesvdp",    "getrf", "getrf_batched", "geqrf",        "geqrf_batched", "trsm",  "trsm_batched", "reference"};
+      "automatic",     "syevd",          "syevj",        "syev_batched", "gesvd",         "gesdd",
+      "gesvdj",        "gesvdj_batched", "gesvdp",       "getrf",        "getrf_batched", "geqrf",
+      "geqrf_batched", "trsm",           "trsm_batched", "blocked",      "reference"};
   return names[static_cast<std::size_t>(driver)];
 }
 

@@ -2,7 +2,11 @@
 #ifndef FRECHET_SRC_RULES_HPP
 #define FRECHET_SRC_RULES_HPP
 
-#include <frechet/frechet.hpp>
+#include <frechet/eigh.hpp>
+#include <frechet/lu.hpp>
+#include <frechet/qr.hpp>
+#include <frechet/solve.hpp>
+#include <frechet/svd.hpp>
 
 #include "context.hpp"
 

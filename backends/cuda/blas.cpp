@@ -51,7 +51,7 @@ void trsm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, B
   const detail::Scope scope(ctx);
   const auto handles = cuda::handles(ctx);
   const auto t = triangle<S>(side, uplo, op, diag);
-  if (cuda::choose<Exec, S>(Operation::trsm, Driver::automatic, B.rows, B.cols, B.count) == Driver::trsm_batched)
+  if (choose<Exec, S>(Operation::trsm, Driver::automatic, B.rows, B.cols, B.count) == Driver::trsm_batched)
     cuda::trsm_batched(*handles, t, cuda::vendor_scalar(alpha),
                        reinterpret_cast<const cuda::Vendor<S>* const*>(cuda::pointers(ctx, A)), A.ld,
                        reinterpret_cast<cuda::Vendor<S>* const*>(cuda::pointers(ctx, B)), array(B));

@@ -31,7 +31,7 @@ void getrf(Context<Exec>& ctx, Batch<S> A, int* pivots, int* info, Driver asked)
   if (k == 0) return cuda::zero_info(ctx, info, A.count);
   const detail::Scope scope(ctx);
   const auto handles = cuda::handles(ctx);
-  const Driver driver = cuda::choose<Exec, S>(Operation::lu, asked, A.rows, A.cols, A.count);
+  const Driver driver = choose<Exec, S>(Operation::lu, asked, A.rows, A.cols, A.count);
   if (driver == Driver::getrf_batched && A.rows == A.cols) {
     cuda::getrf_batched(*handles, reinterpret_cast<cuda::Vendor<S>* const*>(cuda::pointers(ctx, A)), A.rows, A.ld,
                         pivots, info, A.count);
@@ -47,7 +47,7 @@ void geqrf(Context<Exec>& ctx, Batch<S> A, S* tau, Driver asked) {
   const int k = A.rows < A.cols ? A.rows : A.cols;
   if (k == 0 || A.count == 0) return;
   const detail::Scope scope(ctx);
-  const Driver driver = cuda::choose<Exec, S>(Operation::qr, asked, A.rows, A.cols, A.count);
+  const Driver driver = choose<Exec, S>(Operation::qr, asked, A.rows, A.cols, A.count);
   if (driver == Driver::reference) return reference::geqrf(ctx, A, tau);
   const auto handles = cuda::handles(ctx);
   if (driver == Driver::geqrf_batched) {
@@ -64,7 +64,7 @@ template <class Exec, class S>
 void ungqr(Context<Exec>& ctx, Batch<S> A, int k, const S* tau, Driver asked) {
   if (A.cols == 0 || A.count == 0) return;
   const detail::Scope scope(ctx);
-  const Driver driver = cuda::choose<Exec, S>(Operation::qr, asked, A.rows, A.cols, A.count);
+  const Driver driver = choose<Exec, S>(Operation::qr, asked, A.rows, A.cols, A.count);
   if (driver == Driver::reference) return reference::ungqr(ctx, A, k, tau);
   const auto handles = cuda::handles(ctx);
   int* const info = ctx.template take<int>(static_cast<std::size_t>(A.count));  // tells wrong arguments only

@@ -106,13 +106,6 @@ void zero_info(Context<Exec>& ctx, int* info, int count) {
       ctx, "frechet::cuda::info", 1, 1, count, KOKKOS_LAMBDA(int b, int) { info[b] = 0; });
 }
 
-/// The driver asked for, or that of the table.
-template <class Exec, class S>
-Driver choose(Operation operation, Driver asked, int rows, int cols, int count) {
-  if (asked != Driver::automatic) return asked;
-  return drivers<Exec>().find(operation, scalar_index<S>, rows > cols ? rows : cols, count);
-}
-
 }  // namespace frechet::backend::cuda
 
 #endif

@@ -81,7 +81,7 @@ void heevd(Context<Exec>& ctx, bool vectors, Batch<S> A, Batch<Real<S>> w, int* 
   if (A.count == 0) return;
   if (n == 0) return cuda::zero_info(ctx, info, A.count);
   const detail::Scope scope(ctx);
-  const Driver driver = cuda::choose<Exec, S>(Operation::eigh, asked, n, n, A.count);
+  const Driver driver = choose<Exec, S>(Operation::eigh, asked, n, n, A.count);
   if (driver == Driver::reference) return reference::heevd(ctx, vectors, A, w, info);
   Batch<S> original;
   if (n <= retry_upto) {
@@ -114,7 +114,7 @@ template <class Exec, class S>
 void gesvd(Context<Exec>& ctx, Batch<S> A, Batch<S> U, Batch<Real<S>> s, Batch<S> Vh, int* info, Driver asked) {
   if (A.count == 0) return;
   if (A.rows == 0 || A.cols == 0) return cuda::zero_info(ctx, info, A.count);
-  const Driver driver = cuda::choose<Exec, S>(Operation::svd, asked, A.rows, A.cols, A.count);
+  const Driver driver = choose<Exec, S>(Operation::svd, asked, A.rows, A.cols, A.count);
   reference::svd_by_tall(ctx, A, U, s, Vh,
                          [&](const Batch<S>& X, const Batch<S>& left, const Batch<Real<S>>& values,
                              const Batch<S>& right) { tall_svd(ctx, driver, X, left, values, right, info); });

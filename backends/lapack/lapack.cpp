@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "context.hpp"
 #include "fortran.hpp"
+#include "householder.hpp"
 #include "instantiate.hpp"
 #include "triangular.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 using detail::is_host;
 using detail::Scope;
 using lapack::Routines;
+using lapack::workspace;
 
 char letter(Op op) { return op == Op::none ? 'N' : op == Op::transpose ? 'T' : 'C'; }
 char letter(Side side) { return side == Side::left ? 'L' : 'R'; }
@@ -28,17 +30,6 @@ char letter_for(Op op) {
   return op == Op::adjoint && !is_complex<S> ? 'T' : letter(op);
 }
 
-/// The size a workspace query left in the first entry, rounded up where a float can't hold it exactly.
-template <class S>
-int workspace(const S& first) {
-  double n;
-  if constexpr (is_complex<S>)
-    n = first.real();
-  else
-    n = first;
-  return static_cast<int>(n * (sizeof(Real<S>) == 4 ? 1.0001 : 1.0)) + 1;
-}
-
 }  // namespace
 
 template <class Exec>
@@ -48,7 +39,12 @@ const char* name() {
 
 template <class Exec>
 const DriverTable& drivers() {
-  static const DriverTable table("eigh * * * syevd; svd * * * gesdd; lu * * * getrf; qr * * * geqrf");
+  static const DriverTable table(R"(
+eigh * 24 * syevd; eigh * * * blocked
+svd  * 24 * gesdd; svd * * * blocked; svd * * * gesvd
+lu   * *  * getrf
+qr   * *  * blocked; qr * * * geqrf
+)");
   return table;
 }
 
@@ -114,10 +110,16 @@ void getrf(Context<Exec>&, Batch<S> A, int* pivots, int* info, Driver) {
 }
 
 template <class Exec, class S>
-void geqrf(Context<Exec>& ctx, Batch<S> A, S* tau, Driver) {
+void geqrf(Context<Exec>& ctx, Batch<S> A, S* tau, Driver driver) {
   const int k = std::min(A.rows, A.cols);
   if (k == 0 || A.count == 0) return;
   Scope scope(ctx);
+  if (choose<Exec, S>(Operation::qr, driver, A.rows, A.cols, A.count) == Driver::blocked) {
+    S* const work = ctx.template take<S>(lapack::qr_scratch<S>(A.rows, A.cols));
+    for (int b = 0; b < A.count; ++b)
+      lapack::factor_qr(A.rows, A.cols, A.matrix(b), A.ld, tau + std::size_t(b) * k, work);
+    return;
+  }
   S query{};
   int lwork = -1, info = 0;
   Routines<S>::geqrf(&A.rows, &A.cols, A.data, &A.ld, tau, &query, &lwork, &info);
@@ -128,9 +130,15 @@ void geqrf(Context<Exec>& ctx, Batch<S> A, S* tau, Driver) {
 }
 
 template <class Exec, class S>
-void ungqr(Context<Exec>& ctx, Batch<S> A, int k, const S* tau, Driver) {
+void ungqr(Context<Exec>& ctx, Batch<S> A, int k, const S* tau, Driver driver) {
   if (A.cols == 0 || A.count == 0) return;
   Scope scope(ctx);
+  if (k > 0 && choose<Exec, S>(Operation::qr, driver, A.rows, A.cols, A.count) == Driver::blocked) {
+    S* const work = ctx.template take<S>(lapack::qr_scratch<S>(A.rows, A.cols));
+    for (int b = 0; b < A.count; ++b)
+      lapack::form_q(A.rows, A.cols, k, A.matrix(b), A.ld, tau + std::size_t(b) * k, work);
+    return;
+  }
   S query{};
   int lwork = -1, info = 0;
   Routines<S>::ungqr(&A.rows, &A.cols, &k, A.data, &A.ld, tau, &query, &lwork, &info);
@@ -140,73 +148,13 @@ void ungqr(Context<Exec>& ctx, Batch<S> A, int k, const S* tau, Driver) {
     Routines<S>::ungqr(&A.rows, &A.cols, &k, A.matrix(b), &A.ld, tau + std::size_t(b) * k, work, &lwork, &info);
 }
 
-template <class Exec, class S>
-void heevd(Context<Exec>& ctx, bool vectors, Batch<S> A, Batch<Real<S>> w, int* info, Driver) {
-  using R = Real<S>;
-  std::fill(info, info + A.count, 0);
-  const int n = A.rows;
-  if (n == 0 || A.count == 0) return;
-  Scope scope(ctx);
-  const char job = vectors ? 'V' : 'N', lower = 'L';
-  const auto call = [&](S* a, R* values, S* work, int lwork, R* rwork, int lrwork, int* iwork, int liwork,
-                        int* result) {
-    if constexpr (is_complex<S>)
-      Routines<S>::heevd(&job, &lower, &n, a, &A.ld, values, work, &lwork, rwork, &lrwork, iwork, &liwork, result, 1,
-                         1);
-    else
-      Routines<S>::heevd(&job, &lower, &n, a, &A.ld, values, work, &lwork, iwork, &liwork, result, 1, 1);
-  };
-  S query{};
-  R rquery{};
-  int iquery = 0, status = 0;
-  call(A.data, w.data, &query, -1, &rquery, -1, &iquery, -1, &status);
-  const int lwork = workspace(query), lrwork = workspace(rquery), liwork = iquery;
-  S* work = ctx.template take<S>(lwork);
-  R* rwork = ctx.template take<R>(is_complex<S> ? lrwork : 0);
-  int* iwork = ctx.template take<int>(liwork);
-  for (int b = 0; b < A.count; ++b) call(A.matrix(b), w.matrix(b), work, lwork, rwork, lrwork, iwork, liwork, info + b);
-}
-
-template <class Exec, class S>
-void gesvd(Context<Exec>& ctx, Batch<S> A, Batch<S> U, Batch<Real<S>> s, Batch<S> Vh, int* info, Driver) {
-  using R = Real<S>;
-  std::fill(info, info + A.count, 0);
-  const int m = A.rows, n = A.cols, least = std::min(m, n), most = std::max(m, n), one = 1;
-  if (least == 0 || A.count == 0) return;
-  Scope scope(ctx);
-  const char job = U ? 'S' : 'N';
-  const int ldu = U ? U.ld : one, ldv = Vh ? Vh.ld : one;
-  // Sizes as the manual page of xGESDD states them; the complex routine has no query for rwork.
-  const std::size_t mn = least, mx = most;
-  const std::size_t lrwork = !is_complex<S> ? 0
-                             : U            ? std::max(5 * mn * mn + 5 * mn, 2 * mx * mn + 2 * mn * mn + mn)
-                                            : 7 * mn;
-  R* rwork = ctx.template take<R>(lrwork);
-  int* iwork = ctx.template take<int>(8 * mn);
-  const auto call = [&](S* a, S* u, R* values, S* v, S* work, int lwork, int* result) {
-    if constexpr (is_complex<S>)
-      Routines<S>::gesdd(&job, &m, &n, a, &A.ld, values, u, &ldu, v, &ldv, work, &lwork, rwork, iwork, result, 1);
-    else
-      Routines<S>::gesdd(&job, &m, &n, a, &A.ld, values, u, &ldu, v, &ldv, work, &lwork, iwork, result, 1);
-  };
-  S query{};
-  int status = 0;
-  call(A.data, U.data, s.data, Vh.data, &query, -1, &status);
-  const int lwork = workspace(query);
-  S* work = ctx.template take<S>(lwork);
-  for (int b = 0; b < A.count; ++b)
-    call(A.matrix(b), U ? U.matrix(b) : nullptr, s.matrix(b), Vh ? Vh.matrix(b) : nullptr, work, lwork, info + b);
-}
-
 #define FRECHET_LAPACK(EXEC, S)                                                                        \
   template void gemm<EXEC, S>(Context<EXEC>&, Op, Op, S, Batch<const S>, Batch<const S>, S, Batch<S>); \
   template void trsm<EXEC, S>(Context<EXEC>&, Side, Uplo, Op, Diag, S, Batch<const S>, Batch<S>);      \
   template void trmm<EXEC, S>(Context<EXEC>&, Side, Uplo, Op, Diag, S, Batch<const S>, Batch<S>);      \
   template void getrf<EXEC, S>(Context<EXEC>&, Batch<S>, int*, int*, Driver);                          \
   template void geqrf<EXEC, S>(Context<EXEC>&, Batch<S>, S*, Driver);                                  \
-  template void ungqr<EXEC, S>(Context<EXEC>&, Batch<S>, int, const S*, Driver);                       \
-  template void heevd<EXEC, S>(Context<EXEC>&, bool, Batch<S>, Batch<Real<S>>, int*, Driver);          \
-  template void gesvd<EXEC, S>(Context<EXEC>&, Batch<S>, Batch<S>, Batch<Real<S>>, Batch<S>, int*, Driver);
+  template void ungqr<EXEC, S>(Context<EXEC>&, Batch<S>, int, const S*, Driver);
 FRECHET_FOR_EACH_HOST_SCALAR(FRECHET_LAPACK)
 #define FRECHET_LAPACK_NAME(EXEC)    \
   template const char* name<EXEC>(); \

@@ -7,11 +7,11 @@
 namespace frechet {
 
 /// Which routine does a factorisation. Names are those of LAPACK and cuSOLVER; `reference` are Frechet's own kernels
-/// (Jacobi, Householder, one team per matrix). A backend has some of them: lapack syevd, gesdd, getrf, geqrf; cuda all
-/// but gesdd; reference only its own. Another one is an ArgumentError that lists what there is. Where extents do
-/// not fit a batched driver (not square, above 32 x 32) its namesake without a batch does the work. `automatic` looks
-/// the driver up by operation, extents, batch and scalar; the environment variable FRECHET_DRIVERS can change that
-/// table (docs/cuda.md).
+/// (Jacobi, Householder, one team per matrix). A backend has some of them: lapack syevd, gesdd, gesvd, getrf, geqrf,
+/// blocked; cuda all but gesdd and blocked; reference only its own. Another one is an ArgumentError that lists what
+/// there is. Where extents do not fit a batched driver (not square, above 32 x 32) its namesake without a batch does
+/// the work. `automatic` looks the driver up by operation, extents, batch and scalar; the environment variable
+/// FRECHET_DRIVERS can change that table (docs/cuda.md).
 enum class Driver {
   automatic,
   syevd,           ///< eigh: divide and conquer
@@ -28,6 +28,7 @@ enum class Driver {
   geqrf_batched,   ///< qr: a batch in one call
   trsm,            ///< triangular systems of a batch one by one
   trsm_batched,    ///< triangular systems of a batch in one call
+  blocked,         ///< eigh, svd, qr: Frechet's own blocked algorithms over BLAS
   reference,       ///< Frechet's own kernels
 };
 inline constexpr int driver_count = static_cast<int>(Driver::reference) + 1;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "support/counting.hpp"
+#include "support/views.hpp"
+
+#include <gtest/gtest.h>
+
+// Memory of programs of AdContext: how much, when it is known, and what shares it.
+
+namespace frechet::test {
+namespace {
+
+TEST(Memory, IsSharedByWhatIsNotNeededAtOnce) {
+  const int n = 64;
+  const std::size_t matrix = n * n * sizeof(double);
+  AdContext<Exec> ad;
+  const auto shape = matrix_shape<double>(n, n);
+  const auto chain = [](auto X) {
+    auto Y = X;
+    for (int k = 0; k < 20; ++k) Y = matmul(Y, X);
+    return sum(Y);
+  };
+  EXPECT_LT(ad.value_program(chain, shape).planned_bytes(), 3 * matrix);
+  EXPECT_LT(ad.jvp_program(chain, shape).planned_bytes(), 5 * matrix);
+  // Reverse mode reads the 19 intermediate products, and needs two cotangents at a time.
+  EXPECT_LT(ad.vjp_program(chain, shape).planned_bytes(), 23 * matrix);
+  EXPECT_GT(ad.vjp_program(chain, shape).planned_bytes(), 19 * matrix);
+}
+
+/// The bounds that docs/adcontext.md gives, in units of the input matrix: jvp, vjp, hvp.
+TEST(Memory, WorkspaceOfEachRule) {
+  const int n = 256;
+  const auto shape = matrix_shape<double>(n, n);
+  AdContext<Exec> ad;
+  const auto expect_below = [&](const char* name, const auto& f, double jvp, double vjp, double hvp) {
+    const auto units = [&](auto program) { return double(program.workspace_bytes()) / (n * n * sizeof(double)); };
+    const double used[] = {units(ad.jvp_program(f, shape)), units(ad.vjp_program(f, shape)),
+                           units(ad.hvp_program(f, shape))};
+    std::printf("| %s | %.1f | %.1f | %.1f |\n", name, used[0], used[1], used[2]);
+    EXPECT_LE(used[0], jvp) << name << " jvp";
+    EXPECT_LE(used[1], vjp) << name << " vjp";
+    EXPECT_LE(used[2], hvp) << name << " hvp";
+  };
+  expect_below(
+      "eigh, eigenvalues", [](auto X) { return sum(eigh(X).w); }, 4.5, 4.5, 7.6);
+  expect_below(
+      "eigh, vectors", [](auto X) { return inner(eigh(X).V, X); }, 5.5, 6.1, 12.1);
+  expect_below(
+      "lu",
+      [](auto X) {
+        const auto f = lu(X);
+        return sum(f.L) + sum(f.U);
+      },
+      5.3, 6.3, 11.4);
+  expect_below(
+      "qr",
+      [](auto X) {
+        const auto f = qr(X);
+        return sum(f.Q) + sum(f.R);
+      },
+      6.3, 5.3, 9.4);
+  expect_below(
+      "solve", [](auto X) { return sum(solve(X, X)); }, 4.3, 5.3, 8.4);
+  expect_below(
+      "svd, singular values", [](auto X) { return sum(svdvals(X)); }, 6.2, 6.2, 11.6);
+  expect_below(
+      "svd, vectors",
+      [](auto X) {
+        const auto f = svd(X);
+        return inner(matmul(f.U, f.Vh), X);
+      },
+      10.2, 10.2, 18.2);
+}
+
+TEST(Memory, TheWorkspaceIsKnownBeforeTheFirstRun) {
+  Random random(39);
+  const auto a = put<Matrix<double>>(random.well_conditioned(20, 20)), g = put<Matrix<double>>(identity(20));
+  const Matrix<double> out("out", 20, 20);
+  const Kokkos::View<double, Space> value("value"), slope("slope");
+  AdContext<Exec> ad;
+  const auto f = [](auto X) { return sum(svdvals(solve(X, qr(X).Q))) + trace(lu(X).U); };
+  auto jvp = ad.jvp_program(f, a);
+  auto vjp = ad.vjp_program(f, a);
+  auto linear = ad.linear_program(f, a);
+  const std::size_t bytes[] = {jvp.workspace_bytes(), vjp.workspace_bytes(), linear.workspace_bytes()};
+  EXPECT_THROW(vjp.pullback(1.0, out), ArgumentError) << "the rehearsal was no forward run";
+  // Nor has it found anything out: at the identity this loss depends on the choice of eigenvectors.
+  auto vectors = ad.vjp_program([](auto X) { return inner(eigh(X).V, matmul(X, qr(X + 1.0).Q)); }, a);
+  vectors.workspace_bytes();
+  EXPECT_NO_THROW(vectors.check(true));
+  {
+    const Counting counting;
+    jvp(a, g, value, slope);
+    vjp(a, value, 1.0, out);
+    linear(a, g, value, slope);
+  }
+  EXPECT_EQ(Counting::allocations, 0);
+  EXPECT_EQ(jvp.workspace_bytes(), bytes[0]);
+  EXPECT_EQ(vjp.workspace_bytes(), bytes[1]);
+  EXPECT_EQ(linear.workspace_bytes(), bytes[2]);
+}
+
+/// A constant has no gradient, so an hvp program without one allocates nothing for it.
+TEST(Memory, ConstantsOfAnHvpTakeNone) {
+  Random random(45);
+  const auto a = put<Matrix<double>>(random.matrix(16, 16)), v = put<Matrix<double>>(random.matrix(16, 16));
+  const Matrix<double> h("h", 16, 16), g("g", 16, 16);
+  const Kokkos::View<double, Space> value("value");
+  AdContext<Exec> ad;
+  auto program = ad.hvp_program([](auto X, auto C) { return inner(C, matmul(X, X)); }, std::tie(a, v), wrt(0));
+  program.workspace_bytes();
+  {
+    const Counting counting;
+    program(std::tie(a, v), std::tuple(v, none), value, 1.0, std::tuple(g, none), std::tuple(h, none));
+  }
+  EXPECT_EQ(Counting::allocations, 0);
+}
+
+}  // namespace
+}  // namespace frechet::test
