@@ -42,8 +42,9 @@ void scale_in_place(Context<Exec>& ctx, T beta, const Batch<T>& C) {
 }
 
 /// Z = x X + y Y + z Z
-template <class Exec, class T>
-void linear_combination(Context<Exec>& ctx, T x, const Batch<T>& X, T y, const Batch<T>& Y, T z, const Batch<T>& Z) {
+template <class Exec, class T, class OfX, class OfY>
+void linear_combination(Context<Exec>& ctx, T x, const Batch<OfX>& X, T y, const Batch<OfY>& Y, T z,
+                        const Batch<T>& Z) {
   for_each_entry(
       ctx, "frechet::combine", Z.rows, Z.cols, Z.count,
       KOKKOS_LAMBDA(int b, int i, int j) { Z(b, i, j) = x * X(b, i, j) + y * Y(b, i, j) + z * Z(b, i, j); });

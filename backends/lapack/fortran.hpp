@@ -32,6 +32,7 @@ extern "C" {
   void p##getrf_(const int*, const int*, S*, const int*, int*, int*);                                                \
   void p##geqrf_(const int*, const int*, S*, const int*, S*, S*, const int*, int*);                                  \
   void p##gebrd_(const int*, const int*, S*, const int*, R*, R*, S*, S*, S*, const int*, int*);                      \
+  int i##p##amax_(const int*, const S*, const int*);                                                                 \
   void p##larfg_(const int*, S*, S*, const int*, S*);
 FRECHET_BLAS(s, float, float)
 FRECHET_BLAS(d, double, double)
@@ -86,6 +87,7 @@ struct Routines;
     static constexpr auto getrf = p##getrf_;                                 \
     static constexpr auto geqrf = p##geqrf_;                                 \
     static constexpr auto larfg = p##larfg_;                                 \
+    static constexpr auto iamax = i##p##amax_;                               \
     static constexpr auto geru = p##ger_name##_;                             \
     static constexpr auto ungqr = p##orgqr_name##_;                          \
     static constexpr auto heevd = p##syevd_name##_;                          \

@@ -3,6 +3,7 @@
 #include "fortran.hpp"
 #include "householder.hpp"
 #include "instantiate.hpp"
+#include "pivoted.hpp"
 #include "triangular.hpp"
 
 #include <backend.hpp>
@@ -42,7 +43,7 @@ const DriverTable& drivers() {
   static const DriverTable table(R"(
 eigh * 24 * syevd; eigh * * * blocked
 svd  * 24 * gesdd; svd * * * blocked; svd * * * gesvd
-lu   * *  * getrf
+lu   * *  * blocked; lu * * * getrf
 qr   * *  * blocked; qr * * * geqrf
 )");
   return table;
@@ -98,10 +99,17 @@ void trmm(Context<Exec>&, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch
 }
 
 template <class Exec, class S>
-void getrf(Context<Exec>&, Batch<S> A, int* pivots, int* info, Driver) {
+void getrf(Context<Exec>& ctx, Batch<S> A, int* pivots, int* info, Driver driver) {
   const int k = std::min(A.rows, A.cols);
+  const bool blocked = choose<Exec, S>(Operation::lu, driver, A.rows, A.cols, A.count) == Driver::blocked;
+  Scope scope(ctx);
+  S* const work = ctx.template take<S>(blocked && k > 0 ? lapack::PivotedLu<S>::scratch(A.rows, A.cols) : 0);
   for (int b = 0; b < A.count; ++b) {
     int* piv = pivots + std::size_t(b) * k;
+    if (blocked) {
+      info[b] = k == 0 ? 0 : lapack::PivotedLu<S>(A.matrix(b), A.ld, piv, work).run(A.rows, A.cols);
+      continue;
+    }
     info[b] = 0;
     if (k == 0) continue;
     Routines<S>::getrf(&A.rows, &A.cols, A.matrix(b), &A.ld, piv, info + b);
