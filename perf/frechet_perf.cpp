@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -79,7 +80,7 @@ void time_it(const std::string& name, int repetitions, const F& f) {
 }
 
 struct Options {
-  std::vector<std::string> suites = {"linalg_jvp_vjp", "linalg_jvp_vjp_random"};
+  std::vector<std::string> suites = {"linalg_jvp_vjp", "linalg_jvp_vjp_random"}, problems;
   std::vector<int> sizes;
   int repetitions = 0;
   std::string out = "frechet_perf.json";
@@ -90,7 +91,11 @@ struct Options {
 /// when the speed of the machine drifts.
 bool run(const std::string& suite, int n, const Options& options, json& rows) {
   const int repetitions = options.repetitions > 0 ? options.repetitions : n >= 1024 ? 7 : n >= 512 ? 9 : 15;
-  const auto all = perf::problems(suite, {n});
+  auto all = perf::problems(suite, {n});
+  if (!options.problems.empty())
+    std::erase_if(all, [&](const perf::Problem& p) {
+      return std::find(options.problems.begin(), options.problems.end(), p.name) == options.problems.end();
+    });
   const std::string at = "/" + std::to_string(n);
   std::vector<std::shared_ptr<perf::Runner>> runners;
   std::map<std::string, bool> floors;
@@ -116,7 +121,9 @@ bool run(const std::string& suite, int n, const Options& options, json& rows) {
     fine = fine && good;
     std::printf("check %s %s n = %d: %.1e against the other mode", suite.c_str(), p.name.c_str(), n, error);
     if (p.differences) std::printf(", %.1e against a central difference", difference);
-    std::printf("%s\n", good ? "" : "  FAILED");
+    const std::size_t workspace = runners[i]->workspace_bytes();
+    std::printf(", workspace %.1f n^2%s\n", double(workspace) / (double(n) * n * sizeof(double)),
+                good ? "" : "  FAILED");
     json row = {{"suite", suite},
                 {"problem", p.name},
                 {"n", n},
@@ -126,11 +133,39 @@ bool run(const std::string& suite, int n, const Options& options, json& rows) {
                 {"median_ms", t.median_ms},
                 {"iqr_ms", t.iqr_ms},
                 {"floor_ms", collector.timings[perf::name(p.factorisation) + at].median_ms + p.rule_flops * gemm},
+                {"workspace_bytes", workspace},
                 {"check_error", error > difference ? error : difference}};
     if (p.differences) row["checks"] = {{"other_mode", error}, {"central_difference", difference}};
     rows.push_back(row);
   }
   return fine;
+}
+
+/// How the time of each problem grows: the exponent of a fit over the sizes from 256 on, and the largest one between
+/// two sizes.
+void print_growth(const json& rows) {
+  std::map<std::string, std::vector<std::pair<double, double>>> times;  // logarithms of n and ms
+  for (const json& row : rows)
+    if (row["n"] >= 256)
+      times[row["suite"].get<std::string>() + " " + row["problem"].get<std::string>()].emplace_back(
+          std::log(row["n"].get<double>()), std::log(row["median_ms"].get<double>()));
+  for (auto& [name, points] : times) {
+    if (points.size() < 3) continue;
+    std::sort(points.begin(), points.end());
+    double x = 0, y = 0, xx = 0, xy = 0, steepest = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto [px, py] = points[i];
+      x += px;
+      y += py;
+      xx += px * px;
+      xy += px * py;
+      if (i > 0) steepest = std::max(steepest, (py - points[i - 1].second) / (px - points[i - 1].first));
+    }
+    const auto count = static_cast<double>(points.size());
+    std::printf("growth %s: n^%.2f over %.0f .. %.0f, at most n^%.2f in one step\n", name.c_str(),
+                (count * xy - x * y) / (count * xx - x * x), std::exp(points.front().first),
+                std::exp(points.back().first), steepest);
+  }
 }
 
 int run_all(const Options& options) {
@@ -143,6 +178,7 @@ int run_all(const Options& options) {
       fine = run(suite, n, options, report["rows"]) && fine;
     }
   }
+  print_growth(report["rows"]);
   std::ofstream file(options.out);
   file << report.dump(1) << "\n";
   if (!file.flush()) {
@@ -166,6 +202,7 @@ int main(int argc, char** argv) {
   app.add_option("--sizes", options.sizes, "matrix sizes, separated by commas; default: the suite's own")
       ->delimiter(',')
       ->check(CLI::Range(1, 30000));
+  app.add_option("--problems", options.problems, "only these, e.g. lu_jvp,qr_vjp")->delimiter(',');
   app.add_option("--repetitions", options.repetitions, "timed samples per row, at least 7; default: by size")
       ->check(CLI::Range(7, 1000));
   app.add_option("--out", options.out, "the JSON file to write")->capture_default_str();

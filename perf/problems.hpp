@@ -20,6 +20,8 @@ class Runner {
   virtual double mode_error() = 0;
   /// Relative difference to a central difference of the loss along the tangent.
   virtual double difference_error() = 0;
+  /// Memory beyond inputs, outputs and gradients.
+  virtual std::size_t workspace_bytes() = 0;
 };
 
 /// The factorisations a floor can contain.

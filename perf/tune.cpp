@@ -32,7 +32,7 @@ template <class S>
 struct Operands {
   Exec exec;
   Matrices<S> A, X, Y, Z;
-  Kokkos::View<S**, Kokkos::LayoutRight, Exec::memory_space> values;
+  Kokkos::View<frechet::Real<S>**, Kokkos::LayoutRight, Exec::memory_space> values;
   Kokkos::View<int**, Kokkos::LayoutRight, Exec::memory_space> perm;
   frechet::Diagnostics<Exec::memory_space> diagnostics;
 
@@ -138,6 +138,8 @@ void tune(const std::vector<int>& sizes, std::ostream& out) {
   for (const Operation operation : {Operation::eigh, Operation::svd, Operation::lu, Operation::qr}) {
     tune<double>(operation, "f64", sizes, out);
     tune<float>(operation, "f32", sizes, out);
+    tune<Kokkos::complex<double>>(operation, "c128", sizes, out);
+    tune<Kokkos::complex<float>>(operation, "c64", sizes, out);
   }
 }
 

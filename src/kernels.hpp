@@ -105,22 +105,39 @@ void trmm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, B
   trmm<Exec, T>(ctx, side, uplo, op, diag, alpha.value, A.value, B.value);
 }
 
+/// Columns that are multiplied at once where a triangle of n columns is.
+template <class Exec>
+int block_step(int n) {
+  constexpr int nb = 64;
+  // A device runs one large product faster than several small ones.
+  constexpr int whole = device_loops<Exec> ? 1024 : nb;
+  return n <= whole ? n : n > 4 * nb ? (n + 7) / 8 : (n + 3) / 4;
+}
+
 /// The triangle of C = op(A) op(B) + beta C, C square: by block columns, so that little beyond it is computed. What
 /// lies on its other side is unspecified.
 template <class Exec, class S>
 void gemm_triangle(Context<Exec>& ctx, Uplo uplo, Op opa, Op opb, S alpha, Batch<const S> A, Batch<const S> B, S beta,
                    Batch<S> C) {
-  constexpr int nb = 64;
-  const int n = C.rows, k = opa == Op::none ? A.cols : A.rows;
-  // A device runs one large product faster than several small ones.
-  constexpr int whole = device_loops<Exec> ? 1024 : nb;
-  const int step = n <= whole ? n : n > 4 * nb ? (n + 7) / 8 : (n + 3) / 4;
+  const int n = C.rows, k = opa == Op::none ? A.cols : A.rows, step = block_step<Exec>(n);
   for (int j = 0; j < n; j += step) {
     const int w = n - j < step ? n - j : step;
     const int i = uplo == Uplo::lower ? j : 0, h = uplo == Uplo::lower ? n - j : j + w;
     const auto Ai = opa == Op::none ? A.block(i, 0, h, k) : A.block(0, i, k, h);
     const auto Bj = opb == Op::none ? B.block(0, j, k, w) : B.block(j, 0, w, k);
     gemm<Exec, S>(ctx, opa, opb, alpha, Ai, Bj, beta, C.block(i, j, h, w));
+  }
+}
+
+/// C = alpha A W + C for upper triangular W with zeros stored below: by block columns, so that few of them are
+/// multiplied.
+template <class Exec, class S>
+void gemm_by_upper(Context<Exec>& ctx, S alpha, Batch<const S> A, Batch<const S> W, Batch<S> C) {
+  const int n = W.cols, step = block_step<Exec>(n);
+  for (int j = 0; j < n; j += step) {
+    const int w = n - j < step ? n - j : step, k = j + w;
+    gemm<Exec, S>(ctx, Op::none, Op::none, alpha, A.block(0, 0, A.rows, k), W.block(0, j, k, w), S(1),
+                  C.block(0, j, C.rows, w));
   }
 }
 

@@ -132,19 +132,22 @@ void subtract_triangle(Context<Exec>& ctx, Uplo uplo, const Batch<S>& B, const B
 }
 
 // K = L^-1 dA U^-1,  dL = L stril(K),  dU = triu(K) U
+// M holds dA and is overwritten; lower and upper, either of which may be absent or lie where M does, become dL and dU.
 template <class Exec, class S>
-void jvp_square(Context<Exec>& ctx, const Batch<const S>& L, const Batch<const S>& U, const Batch<S>& M) {
-  Scope scope(ctx);
-  const int k = M.rows;
-  const auto lower = ctx.template matrix<S>(k, k, M.count), upper = ctx.template matrix<S>(k, k, M.count);
+void jvp_square(Context<Exec>& ctx, const Batch<const S>& L, const Batch<const S>& U, const Batch<S>& M,
+                const Batch<S>& lower, const Batch<S>& upper) {
   trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), L, M);
   trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), U, M);
   split<Exec, S>(ctx, M, lower, upper, S(0));
-  multiply_triangles<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, L, lower);
-  multiply_triangles<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, U, upper);
+  if (lower) multiply_triangles<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, L, lower);
+  if (upper) multiply_triangles<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, U, upper);
+}
+
+/// The strictly lower part of M becomes that of `lower`.
+template <class Exec, class S>
+void join(Context<Exec>& ctx, const Batch<S>& lower, const Batch<S>& M) {
   for_each_part(
-      ctx, "frechet::lu::join", k, k, M.count, KOKKOS_LAMBDA(int b, int i, int j) { M(b, i, j) = upper(b, i, j); },
-      KOKKOS_LAMBDA(int b, int i, int j) { M(b, i, j) = upper(b, i, j); },
+      ctx, "frechet::lu::join", M.rows, M.cols, M.count, KOKKOS_LAMBDA(int, int, int){}, KOKKOS_LAMBDA(int, int, int){},
       KOKKOS_LAMBDA(int b, int i, int j) { M(b, i, j) = lower(b, i, j); });
 }
 
@@ -154,7 +157,12 @@ template <class Exec, class S>
 void jvp_blocks(Context<Exec>& ctx, const Batch<const S>& L, const Batch<const S>& U, const Batch<S>& M) {
   const int m = M.rows, n = M.cols, k = m < n ? m : n, h = split_at<Exec>(k);
   if (k == 0) return;
-  if (m == n && h == k) return jvp_square<Exec, S>(ctx, L, U, M);
+  if (m == n && h == k) {
+    Scope scope(ctx);
+    const auto lower = ctx.template matrix<S>(k, k, M.count);
+    jvp_square<Exec, S>(ctx, L, U, M, lower, M);
+    return join(ctx, lower, M);
+  }
   const auto L11 = L.block(0, 0, h, h), L21 = L.block(h, 0, m - h, h), U11 = U.block(0, 0, h, h),
              U12 = U.block(0, h, h, n - h);
   const auto M11 = M.block(0, 0, h, h), M21 = M.block(h, 0, m - h, h), M12 = M.block(0, h, h, n - h);
@@ -201,9 +209,7 @@ void vjp_square(Context<Exec>& ctx, const Batch<const S>& L, const Batch<const S
   split<Exec, S>(ctx, G, lower, G, S(0));
   multiply_triangles<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, L, lower);
   multiply_triangles<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, U, G);
-  for_each_part(
-      ctx, "frechet::lu::join", k, k, G.count, KOKKOS_LAMBDA(int, int, int){}, KOKKOS_LAMBDA(int, int, int){},
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = lower(b, i, j); });
+  join(ctx, lower, G);
   trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::adjoint, Diag::unit, S(1), L, G);
   trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::adjoint, Diag::nonunit, S(1), U, G);
 }
@@ -287,8 +293,13 @@ void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   check_pivots<Exec, S>(ctx, vU, m, d);
   const auto M = ctx.template matrix<S>(m, n, count);
   gather_rows(ctx, input(ctx, perm), dA, M);
-  jvp_blocks<Exec, S>(ctx, vL, safe_factor<Exec, S>(ctx, vU, m), M);
-  split<Exec, S>(ctx, M, l.batch, u.batch, S(0));
+  const auto safe = safe_factor<Exec, S>(ctx, vU, m);
+  if (m == n && split_at<Exec>(n) == n) {
+    jvp_square<Exec, S>(ctx, vL, safe, M, l.batch, u.batch);
+  } else {
+    jvp_blocks<Exec, S>(ctx, vL, safe, M);
+    split<Exec, S>(ctx, M, l.batch, u.batch, S(0));
+  }
   l.commit(d);
   u.commit(d);
 }

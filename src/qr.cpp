@@ -129,7 +129,7 @@ void qr_jvp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = C(b, i, j) + conj(C(b, j, i)); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, i) = make_scalar<S>(real(C(b, i, j)), 0); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = S(0); });
-    if (q) gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), vQ, W, S(1), q.batch);
+    if (q) gemm_by_upper<Exec, S>(ctx, S(-1), vQ, W, q.batch);
     if (r) {
       copy(ctx, W, r.batch);
       multiply_triangles<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, vR, r.batch);

@@ -167,8 +167,11 @@ class Reflectors {
     }
     const R beta = -std::copysign(std::sqrt(all), real(x[0]));
     tau = (S(beta) - x[0]) / S(beta);
-    const S scale = S(1) / (x[0] - S(beta));
-    for (int i = 1; i < m; ++i) x[i] *= scale;
+    const S factor = S(1) / (x[0] - S(beta));
+    if constexpr (is_complex<S>)
+      for (int i = 1; i < m; ++i) x[i] *= factor;
+    else
+      scale(m - 1, factor, x + 1);
     x[0] = S(beta);
   }
 

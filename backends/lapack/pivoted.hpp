@@ -74,7 +74,10 @@ class PivotedLu {
       S* const v = at(j + 1, j);
       if (Kokkos::abs(pivot) >= std::numeric_limits<Real<S>>::min()) {
         const S inverse = S(1) / pivot;
-        for (int i = 0; i < below; ++i) v[i] *= inverse;
+        if constexpr (is_complex<S>)
+          for (int i = 0; i < below; ++i) v[i] *= inverse;
+        else
+          scale(below, inverse, v);
       } else {
         for (int i = 0; i < below; ++i) v[i] /= pivot;
       }
