@@ -71,16 +71,17 @@ struct Operands {
   }
 };
 
-/// Median of a few runs, in seconds.
-double time_of(const std::function<void()>& f) {
-  using Clock = std::chrono::steady_clock;
-  f();
-  std::vector<double> times(5);
-  for (double& t : times) {
+/// Median of a few runs, in seconds; only the first one where it takes much longer than `other`.
+double time_of(const std::function<void()>& f, double other) {
+  const auto once = [&f] {
+    using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     f();
-    t = std::chrono::duration<double>(Clock::now() - start).count();
-  }
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  if (const double first = once(); first > 4 * other) return first;
+  std::vector<double> times(5);
+  for (double& t : times) t = once();
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
@@ -95,7 +96,7 @@ Driver fastest(Operation operation, int n, int count, std::ostream& out) {
     const auto driver = static_cast<Driver>(d);
     if (!table.offers(operation, driver)) continue;
     if (driver == Driver::reference && n > 128) continue;  // one team per matrix
-    const double t = time_of([&] { operands.run(operation, driver); });
+    const double t = time_of([&] { operands.run(operation, driver); }, least);
     const bool fine = operands.fine();
     out << "# " << name(operation) << " n " << n << " batch " << count << ": " << name(driver) << " " << 1e3 * t
         << " ms" << (fine ? "" : ", FAILED") << std::endl;

@@ -99,6 +99,31 @@ TEST(Memory, TheWorkspaceIsKnownBeforeTheFirstRun) {
   EXPECT_EQ(linear.workspace_bytes(), bytes[2]);
 }
 
+/// What a pullback or a linear map reads is still there the second time.
+TEST(Memory, PullbacksAndLinearMapsCanBeRepeated) {
+  Random random(46);
+  const int n = 12;
+  const auto a = put<Matrix<double>>(random.well_conditioned(n, n)), t = put<Matrix<double>>(random.matrix(n, n));
+  const auto f = [](auto X) {
+    auto Y = X;
+    for (int i = 0; i < 4; ++i) Y = sin(matmul(Y, Y)) + 0.1 * multiply(Y, solve(X, Y));
+    return std::tuple(sum(multiply(Y, Y)), Y);
+  };
+  AdContext<Exec> ad;
+  auto [values, pullback] = ad.vjp(f, a);
+  auto [same, push] = ad.linearize(f, a);
+  const Matrix<double> first("first", n, n), again("again", n, n), out("out", n, n);
+  pullback(std::tuple(1.0, t), first);
+  push(t, std::tuple(none, out));
+  const Dense pushed = fetch(out);
+  for (int run = 0; run < 3; ++run) {
+    pullback(std::tuple(1.0, t), again);
+    EXPECT_EQ(norm(fetch(again) - fetch(first)), 0);
+    push(t, std::tuple(none, out));
+    EXPECT_EQ(norm(fetch(out) - pushed), 0);
+  }
+}
+
 /// A constant has no gradient, so an hvp program without one allocates nothing for it.
 TEST(Memory, ConstantsOfAnHvpTakeNone) {
   Random random(45);

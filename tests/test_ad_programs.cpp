@@ -363,6 +363,39 @@ TEST(Operators, ConstantsAndQuotients) {
   EXPECT_TRUE(report.ok && report.second_order) << report.text;
 }
 
+TEST(Structure, ValuesAreThoseOfEachDefinition) {
+  AdContext<Exec> ad;
+  Random random(47);
+  for (const auto& [m, n] : {std::pair{4, 4}, {5, 3}, {3, 5}}) {
+    const Dense A = random.matrix(m, n), B = random.matrix(m, n), x = random.matrix(m, 1);
+    const auto a = put<Matrix<double>>(A), b = put<Matrix<double>>(B);
+    const auto v = put<Vector<double>>(x);
+    const auto same = [](const auto& computed, const Dense& expected, const char* what) {
+      EXPECT_TRUE(identical(fetch(computed), expected)) << what;
+    };
+    for (int k = -m; k <= n; ++k) {
+      same(ad.value([k](auto X) { return tril(X, k); }, a), lower_triangle(A, k), "tril");
+      same(ad.value([k](auto X) { return triu(X, k); }, a), upper_triangle(A, k), "triu");
+    }
+    same(ad.value([](auto X) { return transpose(X); }, a), transpose(A), "transpose");
+    same(ad.value([](auto X) { return slice(X, 1, 1, 2, 2); }, a), A.block(1, 1, 2, 2), "slice");
+    Dense placed(m + 2, n + 3), columns(m, 2 * n), rows(2 * m, n), diagonals(m, m);
+    Dense on_diagonal(std::min(m, n), 1);
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < m; ++i) {
+        placed(i + 2, j + 1) = columns(i, j) = rows(i, j) = A(i, j);
+        columns(i, j + n) = rows(i + m, j) = B(i, j);
+        if (i == j) on_diagonal(i) = A(i, i);
+      }
+    for (int i = 0; i < m; ++i) diagonals(i, i) = x(i);
+    same(ad.value([m = m, n = n](auto X) { return scatter(X, 2, 1, m + 2, n + 3); }, a), placed, "scatter");
+    same(ad.value([](auto X, auto Y) { return concatenate(0, X, Y); }, std::tie(a, b)), rows, "concatenate rows");
+    same(ad.value([](auto X, auto Y) { return concatenate(1, X, Y); }, std::tie(a, b)), columns, "concatenate columns");
+    same(ad.value([](auto y) { return diagonal(y); }, v), diagonals, "diagonal");
+    same(ad.value([](auto X) { return diag(X); }, a), on_diagonal, "diag");
+  }
+}
+
 TEST(Check, ReportsOnTheLastDirectCall) {
   AdContext<Exec> ad;
   EXPECT_NO_THROW(ad.check());
