@@ -79,10 +79,13 @@ const char* name(Operation operation) {
 std::vector<DriverRule> parse_drivers(std::string_view text) {
   std::vector<DriverRule> rules;
   while (!text.empty()) {
-    const std::size_t end = text.find_first_of("\n;");
+    const bool comment = text.front() == '#';  // to the end of the line, whatever it holds
+    const std::size_t end = text.find_first_of(comment ? "\n" : "\n;#");
     const std::string line(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    std::istringstream words(line.substr(0, line.find('#')));
+    const bool consumed = end != std::string_view::npos && text[end] != '#';
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + (consumed ? 1 : 0));
+    if (comment) continue;
+    std::istringstream words(line);
     std::vector<std::string> word;
     for (std::string w; words >> w;) word.push_back(w);
     if (word.empty()) continue;

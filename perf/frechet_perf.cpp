@@ -221,6 +221,7 @@ int main(int argc, char** argv) {
     perf::tune(options.sizes.empty() ? std::vector<int>{8, 16, 32, 64, 128, 256, 512, 1024} : options.sizes, std::cout);
     return 0;
   } catch (const std::exception& e) {
+    benchmark::ClearRegisteredBenchmarks();  // as above
     std::fprintf(stderr, "frechet_perf: %s\n", e.what());
     return 1;
   }

@@ -15,7 +15,8 @@ using backend::DriverTable;
 using backend::Operation;
 
 constexpr const char* own = R"(
-eigh f32 512 1 syevj   # a comment
+# a comment; with a semicolon
+eigh f32 512 1 syevj   # another; eigh * * * gesvd
 eigh *   *   * syevd
 svd  *   32  * gesvdj; svd * * * gesvd
 )";
