@@ -28,7 +28,7 @@ enum class Driver {
   geqrf_batched,   ///< qr: a batch in one call
   trsm,            ///< triangular systems of a batch one by one
   trsm_batched,    ///< triangular systems of a batch in one call
-  blocked,         ///< eigh, svd, qr: Frechet's own blocked algorithms over BLAS
+  blocked,         ///< eigh, svd, lu, qr: Frechet's own blocked algorithms over BLAS
   reference,       ///< Frechet's own kernels
 };
 inline constexpr int driver_count = static_cast<int>(Driver::reference) + 1;
