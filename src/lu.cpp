@@ -105,7 +105,7 @@ Batch<S> rest(const Batch<S>& A, int h) {
 /// and that square off a rectangle.
 template <class Exec>
 int split_at(int k) {
-  constexpr int whole = device_loops<Exec> ? 512 : 64;
+  constexpr int whole = device_loops<Exec> ? 512 : 32;
   return k <= whole ? k : (k / 2 + 15) / 16 * 16;
 }
 
