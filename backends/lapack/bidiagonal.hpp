@@ -139,32 +139,14 @@ class Bidiagonal {
 
   /// Fills merge_.kept, first of all the pole zero, and merge_.gone; the number of the former.
   int deflate(int left, int n, int rows, const T* d, T tolerance, T* U, T* V) {
-    T* const z = merge_.z;
-    int *const type = merge_.type, k = 0, gone = 0, before = -1;
-    merge_.kept[k++] = left;
-    for (int s = 0; s < n - 1; ++s) {
-      const int j = merge_.sorted[s];
-      if (std::abs(z[j]) <= tolerance) {
-        merge_.gone[gone++] = j;
-        continue;
-      }
-      if (before >= 0) {
-        if (std::abs(d[j] - d[before]) <= tolerance) {  // a rotation makes z[before] zero
-          const T length = std::hypot(z[j], z[before]), c = z[j] / length, sine = -z[before] / length;
-          z[j] = length;
-          z[before] = 0;
-          if (type[j] != type[before]) type[j] = both;
-          rotate(n, U + std::ptrdiff_t(before) * ldu_, U + std::ptrdiff_t(j) * ldu_, c, sine);
-          rotate(rows, V + std::ptrdiff_t(before) * ldv_, V + std::ptrdiff_t(j) * ldv_, c, sine);
-          merge_.gone[gone++] = before;
-        } else {
-          merge_.kept[k++] = before;
-        }
-      }
-      before = j;
-    }
-    if (before >= 0) merge_.kept[k++] = before;
-    return k;
+    merge_.kept[0] = left;
+    const auto negligible = [&](int j) { return std::abs(merge_.z[j]) <= tolerance; };
+    const auto close = [&](int i, int j, T, T) { return std::abs(d[j] - d[i]) <= tolerance; };
+    const auto turn = [&](int i, int j, T c, T s) {
+      rotate(n, U + std::ptrdiff_t(i) * ldu_, U + std::ptrdiff_t(j) * ldu_, c, s);
+      rotate(rows, V + std::ptrdiff_t(i) * ldv_, V + std::ptrdiff_t(j) * ldv_, c, s);
+    };
+    return merge_.deflate(1, n - 1, negligible, close, turn);
   }
 
   T *d_, *e_, *U_, *V_, *norms_, *work_;

@@ -44,6 +44,36 @@ class Merge {
         rows_(type + n),
         loop_(loop) {}
 
+  /// Fills kept from position k on, and gone, with the first `count` columns of sorted: columns with a negligible entry
+  /// of z go, and of two whose poles are close one is turned into the other: turn(i, j, c, s) rotates columns i and j
+  /// so that entry i of z becomes zero. The new length of kept.
+  template <class Negligible, class Close, class Turn>
+  int deflate(int k, int count, const Negligible& negligible, const Close& close, const Turn& turn) {
+    int going = 0, before = -1;
+    for (int s = 0; s < count; ++s) {
+      const int j = sorted[s];
+      if (negligible(j)) {
+        gone[going++] = j;
+        continue;
+      }
+      if (before >= 0) {
+        const T length = std::hypot(z[j], z[before]), c = z[j] / length, sine = -z[before] / length;
+        if (close(before, j, c, sine)) {
+          z[j] = length;
+          z[before] = 0;
+          if (type[j] != type[before]) type[j] = both;
+          turn(before, j, c, sine);
+          gone[going++] = before;
+        } else {
+          kept[k++] = before;
+        }
+      }
+      before = j;
+    }
+    if (before >= 0) kept[k++] = before;
+    return k;
+  }
+
   /// The roots of the secular equation with poles and kept_z, and what vectors() needs of them: value(j, p, mu) gets
   /// root j as its distance to pole p. False where one was not found.
   template <bool Squares, class Value>

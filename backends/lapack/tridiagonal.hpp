@@ -97,33 +97,15 @@ class Tridiagonal {
 
   /// Fills merge_.kept and merge_.gone; the number of the former.
   int deflate(int n, T* Q, T* d, T rho, T tolerance) {
-    T* const z = merge_.z;
-    int *const type = merge_.type, k = 0, gone = 0, before = -1;
-    for (int s = 0; s < n; ++s) {
-      const int j = merge_.sorted[s];
-      if (rho * std::abs(z[j]) <= tolerance) {
-        merge_.gone[gone++] = j;
-        continue;
-      }
-      if (before >= 0) {
-        const T length = std::hypot(z[j], z[before]), c = z[j] / length, sine = -z[before] / length;
-        if (std::abs((d[j] - d[before]) * c * sine) <= tolerance) {  // a rotation makes z[before] zero
-          z[j] = length;
-          z[before] = 0;
-          if (type[j] != type[before]) type[j] = both;
-          rotate(n, Q + std::ptrdiff_t(before) * ldz_, Q + std::ptrdiff_t(j) * ldz_, c, sine);
-          const T x = d[before] * c * c + d[j] * sine * sine;
-          d[j] = d[before] * sine * sine + d[j] * c * c;
-          d[before] = x;
-          merge_.gone[gone++] = before;
-        } else {
-          merge_.kept[k++] = before;
-        }
-      }
-      before = j;
-    }
-    if (before >= 0) merge_.kept[k++] = before;
-    return k;
+    const auto negligible = [&](int j) { return rho * std::abs(merge_.z[j]) <= tolerance; };
+    const auto close = [&](int i, int j, T c, T s) { return std::abs((d[j] - d[i]) * c * s) <= tolerance; };
+    const auto turn = [&](int i, int j, T c, T s) {
+      rotate(n, Q + std::ptrdiff_t(i) * ldz_, Q + std::ptrdiff_t(j) * ldz_, c, s);
+      const T x = d[i] * c * c + d[j] * s * s;
+      d[j] = d[i] * s * s + d[j] * c * c;
+      d[i] = x;
+    };
+    return merge_.deflate(0, n, negligible, close, turn);
   }
 
   T *d_, *e_, *Z_, *work_;
