@@ -60,7 +60,7 @@ void lu(const Exec& exec, const AView& A, const LView& L, const UView& U, const 
 ///
 /// Shapes as in lu, dA m x n; dL or dU may be `none`.
 /// Restrictions: the leading k x k block of P^T A must be non-singular, but for m <= n its last pivot may be zero.
-/// Otherwise NaN, Diagnosis::deficient. Cost, square: 2 trsm, + 1 trmm for each of dL and dU.
+/// Otherwise NaN, Diagnosis::deficient. Cost, square: twice that of the factorisation, 4/3 n^3.
 template <class Exec, class LView, class UView, class PView, class DAView, class DLView, class DUView>
 void lu_jvp(const Exec& exec, const LView& L, const UView& U, const PView& perm, const DAView& dA, const DLView& dL,
             const DUView& dU, const LuOptions& options = {}) {
@@ -84,7 +84,7 @@ void lu_jvp(const Exec& exec, const LView& L, const UView& U, const PView& perm,
 ///
 /// Shapes as in lu, gA m x n; gL or gU may be `none`.
 /// Restrictions: as for lu_jvp.
-/// Cost, square: 2 trsm, + 1 trmm for each of gL and gU.
+/// Cost, square: twice that of the factorisation, 4/3 n^3.
 template <class Exec, class LView, class UView, class PView, class GLView, class GUView, class GAView>
 void lu_vjp(const Exec& exec, const LView& L, const UView& U, const PView& perm, const GLView& gL, const GUView& gU,
             const GAView& gA, const LuOptions& options = {}) {
