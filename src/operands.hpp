@@ -130,7 +130,10 @@ void record_info(Context<Exec>& ctx, const int* info, Diagnosis* d, int count) {
 /// B = part of A (see Hermitian), with conjugate mirror; rows = cols.
 template <class S>
 KOKKOS_INLINE_FUNCTION S hermitian_entry(const Strided<const S>& A, Hermitian h, int b, int i, int j) {
-  if (i == j) return make_scalar<S>(real(A(b, i, i)), 0);
+  if (i == j) {  // the imaginary part cancels, unless it is NaN or Inf
+    const S x = A(b, i, i);
+    return h == Hermitian::part ? make_scalar<S>(real(x), imag(x) - imag(x)) : make_scalar<S>(real(x), 0);
+  }
   if (h == Hermitian::part) return Real<S>(0.5) * A(b, i, j) + Real<S>(0.5) * conj(A(b, j, i));
   return (h == Hermitian::lower) == (i > j) ? A(b, i, j) : conj(A(b, j, i));
 }

@@ -323,6 +323,22 @@ TEST_P(Eigh, degeneracy_policies) {
   EXPECT_TRUE(identical(vjp({.degeneracy = Degeneracy::fail, .tolerance = t / 8}).A, plain.A));
 }
 
+/// Of the Hermitian part the imaginary part of the diagonal is none, unless it is not finite; a triangle is read
+/// without.
+TEST_P(Eigh, not_finite_on_the_diagonal) {
+  if (!complex()) return;
+  Random random(19, true);
+  for (const double bad : {std::nan(""), HUGE_VAL})
+    for (const int n : {1, 6, 40}) {
+      Dense A = random.hermitian(n);
+      A(n / 2, n / 2) = Z(1, bad);
+      const Spectrum x = eigh(flavour(), A);
+      EXPECT_TRUE(all_nan(x.w) && all_nan(x.V)) << n;
+      EXPECT_EQ(x.diagnoses[0].nonfinite, 1) << n;
+      EXPECT_TRUE(all_finite(eigh(flavour(), A, {.hermitian = Hermitian::lower}).w)) << n;
+    }
+}
+
 TEST_P(Eigh, not_finite) {
   const Flavour f = flavour();
   Random random(18, complex());
