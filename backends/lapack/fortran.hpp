@@ -13,8 +13,8 @@
 
 namespace frechet::backend::lapack {
 
-using Complex32 = Kokkos::complex<float>;
-using Complex64 = Kokkos::complex<double>;
+using ComplexFloat = Kokkos::complex<float>;
+using ComplexDouble = Kokkos::complex<double>;
 using Len = std::size_t;
 
 extern "C" {
@@ -36,8 +36,8 @@ extern "C" {
   void p##larfg_(const int*, S*, S*, const int*, S*);
 FRECHET_BLAS(s, float, float)
 FRECHET_BLAS(d, double, double)
-FRECHET_BLAS(c, Complex32, float)
-FRECHET_BLAS(z, Complex64, double)
+FRECHET_BLAS(c, ComplexFloat, float)
+FRECHET_BLAS(z, ComplexDouble, double)
 #undef FRECHET_BLAS
 
 #define FRECHET_LAPACK_REAL(p, S)                                                                                      \
@@ -67,8 +67,8 @@ FRECHET_LAPACK_REAL(d, double)
                  const int*, int*, Len, Len);                                                                          \
   void p##gesdd_(const char*, const int*, const int*, S*, const int*, R*, S*, const int*, S*, const int*, S*,          \
                  const int*, R*, int*, int*, Len);
-FRECHET_LAPACK_COMPLEX(c, Complex32, float)
-FRECHET_LAPACK_COMPLEX(z, Complex64, double)
+FRECHET_LAPACK_COMPLEX(c, ComplexFloat, float)
+FRECHET_LAPACK_COMPLEX(z, ComplexDouble, double)
 #undef FRECHET_LAPACK_COMPLEX
 }
 
@@ -98,8 +98,8 @@ struct Routines;
   };
 FRECHET_ROUTINES(float, s, orgqr, syevd, sytrd, ger)
 FRECHET_ROUTINES(double, d, orgqr, syevd, sytrd, ger)
-FRECHET_ROUTINES(Complex32, c, ungqr, heevd, hetrd, geru)
-FRECHET_ROUTINES(Complex64, z, ungqr, heevd, hetrd, geru)
+FRECHET_ROUTINES(ComplexFloat, c, ungqr, heevd, hetrd, geru)
+FRECHET_ROUTINES(ComplexDouble, z, ungqr, heevd, hetrd, geru)
 #undef FRECHET_ROUTINES
 
 /// Those that exist for real scalars only.

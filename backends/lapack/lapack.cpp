@@ -41,7 +41,7 @@ const char* name() {
 template <class Exec>
 const DriverTable& drivers() {
   static const DriverTable table(R"(
-# Measured with frechet_perf --tune on one thread of an AMD EPYC, Zen 4 (Debian's OpenBLAS 0.3.21).
+# Measured on one thread of an AMD EPYC, Zen 4 (Debian's OpenBLAS 0.3.21).
 eigh * * * blocked; eigh * * * syevd
 svd  * * * blocked; svd  * * * gesdd; svd * * * gesvd
 lu   c64 64 * getrf; lu c128 * * getrf; lu * * * blocked

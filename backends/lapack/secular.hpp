@@ -45,8 +45,10 @@ class Secular {
       const T c = f - w_[left] / (column[left] - middle) - w_[right] / (column[right] - middle);
       T low = 0, high = middle;
       if (last) {
-        (f > 0 ? high : low) = f > 0 ? middle : middle;
-        if (f <= 0) high = width;
+        if (f <= 0) {
+          low = middle;
+          high = width;
+        }
         mu = c > 0 ? larger_root(c, w_[left] + w_[right] - c * gap, w_[right] * gap) : middle;
       } else if (f > 0) {
         const T a = c * gap + w_[left] + w_[right], b = w_[left] * gap, root = std::sqrt(std::abs(a * a - 4 * b * c));

@@ -65,21 +65,24 @@ R normalize(int n, R* d, R* e) {
   return size;
 }
 
-/// Tridiagonal form by LAPACK, divide and conquer, and the reflectors applied to its vectors.
+/// Tridiagonal form by LAPACK, divide and conquer, and the reflectors applied to its vectors. Without vectors: QL and
+/// QR iteration with rotations. LAPACK's routine for that (sterf) squares the entries beside the diagonal, and where
+/// squares become denormal it loses all but a few digits without saying so.
 template <class S>
 class BlockedEigen {
  public:
   using R = Real<S>;
 
   template <class Exec>
-  BlockedEigen(Context<Exec>& ctx, const Batch<S>& A) : n_(A.rows), lda_(A.ld), loop_(loop_on(ctx)) {
+  BlockedEigen(Context<Exec>& ctx, bool vectors, const Batch<S>& A)
+      : vectors_(vectors), n_(A.rows), lda_(A.ld), loop_(loop_on(ctx)) {
     const std::size_t n = A.rows;
     tau_ = ctx.template take<S>(n);
     e_ = ctx.template take<R>(n);
-    Z_ = ctx.template take<R>(n * n);
-    divide_ = ctx.template take<R>(Divide::scratch(n_));
-    integers_ = ctx.template take<int>(Divide::integer_scratch(n_));
-    lwork_ = static_cast<int>(std::max(32 * n, lapack::apply_scratch<S>(n_, n_, n_)));
+    Z_ = ctx.template take<R>(vectors ? n * n : 0);
+    divide_ = ctx.template take<R>(vectors ? Divide::scratch(n_) : 0);
+    integers_ = ctx.template take<int>(vectors ? Divide::integer_scratch(n_) : 0);
+    lwork_ = static_cast<int>(std::max(32 * n, vectors ? lapack::apply_scratch<S>(n_, n_, n_) : 0));
     work_ = ctx.template take<S>(lwork_);
   }
 
@@ -89,6 +92,14 @@ class BlockedEigen {
     int info = 0;
     Routines<S>::hetrd(&lower, &n_, A, &lda_, w, e_, tau_, work_, &lwork_, &info, 1);
     const R size = normalize(n_, w, e_);
+    if (!vectors_) {
+      const char none = 'N';
+      const int one = 1;
+      R unused;
+      lapack::RealRoutines<R>::steqr(&none, &n_, w, e_, &unused, &one, &unused, &info, 1);
+      for (int j = 0; j < n_; ++j) w[j] = w[j] * size / factor;
+      return info;
+    }
     Divide divide(n_, w, e_, Z_, n_, divide_, integers_, loop_);
     info = divide.solve(n_);
     if (info != 0) return info;
@@ -104,44 +115,12 @@ class BlockedEigen {
 
  private:
   using Divide = lapack::Tridiagonal<R>;
+  bool vectors_;
   int n_, lda_, lwork_;
   lapack::Loop loop_;
   S *tau_, *work_;
   R *e_, *Z_, *divide_;
   int* integers_;
-};
-
-/// Eigenvalues alone: QL and QR iteration with rotations. LAPACK's routine for them (sterf) squares the entries beside
-/// the diagonal, and where squares become denormal it loses all but a few digits without saying so.
-template <class S>
-class EigenValues {
- public:
-  using R = Real<S>;
-
-  template <class Exec>
-  EigenValues(Context<Exec>& ctx, const Batch<S>& A) : n_(A.rows), lda_(A.ld), lwork_(64 * A.rows) {
-    tau_ = ctx.template take<S>(n_);
-    work_ = ctx.template take<S>(lwork_);
-    e_ = ctx.template take<R>(n_);
-  }
-
-  int run(S* A, R* w) const {
-    const R factor = scale_safely(true, n_, n_, A, lda_);
-    const char lower = 'L', none = 'N';
-    const int one = 1;
-    int info = 0;
-    R unused;
-    Routines<S>::hetrd(&lower, &n_, A, &lda_, w, e_, tau_, work_, &lwork_, &info, 1);
-    const R size = normalize(n_, w, e_);
-    lapack::RealRoutines<R>::steqr(&none, &n_, w, e_, &unused, &one, &unused, &info, 1);
-    for (int j = 0; j < n_; ++j) w[j] = w[j] * size / factor;
-    return info;
-  }
-
- private:
-  int n_, lda_, lwork_;
-  S *tau_, *work_;
-  R* e_;
 };
 
 /// to = from^H, to m x n
@@ -261,10 +240,9 @@ void heevd(Context<Exec>& ctx, bool vectors, Batch<S> A, Batch<Real<S>> w, int* 
   if (n == 0 || A.count == 0) return;
   Scope scope(ctx);
   if (choose<Exec, S>(Operation::eigh, driver, n, n, A.count) == Driver::blocked) {
-    const auto all = [&](const auto& solver) {
-      for (int b = 0; b < A.count; ++b) info[b] = solver.run(A.matrix(b), w.matrix(b));
-    };
-    return vectors ? all(BlockedEigen<S>(ctx, A)) : all(EigenValues<S>(ctx, A));
+    const BlockedEigen<S> blocked(ctx, vectors, A);
+    for (int b = 0; b < A.count; ++b) info[b] = blocked.run(A.matrix(b), w.matrix(b));
+    return;
   }
   const char job = vectors ? 'V' : 'N', lower = 'L';
   const auto call = [&](S* a, R* values, S* work, int lwork, R* rwork, int lrwork, int* iwork, int liwork,
