@@ -138,23 +138,19 @@ KOKKOS_INLINE_FUNCTION S hermitian_entry(const Strided<const S>& A, Hermitian h,
   return (h == Hermitian::lower) == (i > j) ? A(b, i, j) : conj(A(b, j, i));
 }
 
-struct NonFinite {
-  int found = 0;
-  KOKKOS_FUNCTION void join(const NonFinite& other) { found |= other.found; }
-};
-
 /// B = entry(b, i, j), noting non-finite entries in d. With `clean` a matrix that holds one is set to zero, for solvers
 /// that may not return otherwise; its results are poisoned afterwards.
 template <class Exec, class S, class Entry>
 void load_entries(Context<Exec>& ctx, const Entry& entry, const Batch<S>& B, Diagnosis* d, bool clean) {
-  reduce_matrices<NonFinite>(
+  using Zero = Sum<Level<S>>;
+  reduce_matrices<Zero>(
       ctx, "frechet::load", B.rows, B.cols, B.count,
-      KOKKOS_LAMBDA(int b, int i, int j, NonFinite& acc) {
+      KOKKOS_LAMBDA(int b, int i, int j, Zero& acc) {
         const S x = entry(b, i, j);
         B(b, i, j) = x;
-        acc.found |= finite(x) ? 0 : 1;
+        acc.add(zero_if_finite(x));
       },
-      KOKKOS_LAMBDA(int b, const NonFinite& acc) { d[b].nonfinite = acc.found; });
+      KOKKOS_LAMBDA(int b, const Zero& acc) { d[b].nonfinite = acc.value == Level<S>(0) ? 0 : 1; });
   if (!clean) return;
   for_each_column(
       ctx, "frechet::clean", 1, B.cols, B.count, KOKKOS_LAMBDA(int b, int j) {

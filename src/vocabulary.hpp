@@ -159,7 +159,7 @@ struct Join {
 
 template <class T>
 struct Sum {
-  static constexpr int lanes = 4;
+  static constexpr int lanes = 8;
   T value = T(0);
   KOKKOS_FUNCTION void add(const T& x) { value += x; }
   KOKKOS_FUNCTION void join(const Sum& other) { value += other.value; }
@@ -168,6 +168,7 @@ struct Sum {
 /// The largest value; a NaN wins and stays.
 template <class T>
 struct Max {
+  static constexpr int lanes = 8;
   T value = T(0);
   KOKKOS_FUNCTION void add(const T& x) {
     if (!(x <= value)) value = value != value ? value : x;
@@ -349,6 +350,16 @@ KOKKOS_INLINE_FUNCTION bool finite(const S& x) {
     return finite(x.value) && finite(x.tangent);
   else
     return abs1(x) <= Kokkos::Experimental::finite_max_v<Real<S>>;
+}
+/// Zero for finite x, else NaN: sums of it need no branches.
+template <class S>
+KOKKOS_INLINE_FUNCTION Level<S> zero_if_finite(const S& x) {
+  if constexpr (is_dual<S>)
+    return zero_if_finite(x.value) + zero_if_finite(x.tangent);
+  else if constexpr (is_complex<S>)
+    return real(x) * Level<S>(0) + imag(x) * Level<S>(0);
+  else
+    return x * Level<S>(0);
 }
 template <class S>
 KOKKOS_INLINE_FUNCTION S not_a_number() {
