@@ -88,13 +88,15 @@ std::vector<Named> general_matrices(const Flavour& f, Random& random, int m, int
   std::vector<double> two(k, 1);
   for (int i = 0; i < k / 2; ++i) two[i] = 3;
   const Dense plain = random.matrix(m, n);
-  Dense shift(m, n), columns = plain, upper(m, n), half = plain;
+  Dense shift(m, n), columns = plain, upper(m, n), half = plain, denormal = plain;
+  const double least = f.single() ? 1e-44 : 1e-322;
   for (int j = 0; j < n; ++j)
     for (int i = 0; i < m; ++i) {
       if (j == i + 1) shift(i, j) = 1;
       if (j % 3 == 1) columns(i, j) = j % 2 == 0 ? Z(0) : columns(i, 0);
       if (i <= j) upper(i, j) = std::pow(0.8, i) * (i == j ? 1 : -0.6);  // Kahan
       if (j >= n / 2) half(i, j) = 0;
+      if (std::min(i, j) < 3) denormal(i, j) = i == j ? Z(1) : i < j ? least * double(1 + (i + j) % 7) : Z(0);
     }
   add("random", plain);
   add("graded", random.with_singular_values(m, n, decaying(k, eps * eps)));
@@ -105,6 +107,7 @@ std::vector<Named> general_matrices(const Flavour& f, Random& random, int m, int
   add("repeated columns", columns);
   add("Kahan", upper);
   add("zero columns", half);
+  add("reflectors from denormal numbers", denormal);
   all.push_back({"huge", huge(f) * plain, huge(f)});
   all.push_back({"tiny", tiny(f) * plain, tiny(f)});
   return all;

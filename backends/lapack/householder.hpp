@@ -53,6 +53,29 @@ Real<S> sum_of_squares(int m, const S* x) {
   return sum;
 }
 
+/// H^H x = beta e_1: x becomes beta and the rest of v. Where squares may overflow or vanish LAPACK's routine does it.
+template <class S>
+void reflect(int m, S* x, S& tau) {
+  using R = Real<S>;
+  constexpr R least =
+                  std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon() / std::numeric_limits<R>::epsilon(),
+              largest = std::numeric_limits<R>::max() / 4;
+  const R rest = m > 1 ? sum_of_squares(m - 1, x + 1) : R(0), all = rest + real(conj(x[0]) * x[0]);
+  if (!(rest > least && all < largest)) {
+    const int one = 1;
+    Routines<S>::larfg(&m, x, x + (m > 1 ? 1 : 0), &one, &tau);
+    return;
+  }
+  const R beta = -std::copysign(std::sqrt(all), real(x[0]));
+  tau = (S(beta) - x[0]) / S(beta);
+  const S factor = S(1) / (x[0] - S(beta));
+  if constexpr (is_complex<S>)
+    for (int i = 1; i < m; ++i) x[i] *= factor;
+  else
+    scale(m - 1, factor, x + 1);
+  x[0] = S(beta);
+}
+
 /// One block of reflectors, in scratch memory.
 template <class S>
 class Reflectors {
@@ -152,27 +175,6 @@ class Reflectors {
       for (int c = 0; c < j; ++c) sums[c] = conj(sums[c]);
       extend(first, j, tau[j], sums);
     }
-  }
-
-  /// H^H x = beta e_1: x becomes beta and the rest of v. Where squares may overflow or vanish LAPACK's routine does it.
-  static void reflect(int m, S* x, S& tau) {
-    constexpr R least = std::numeric_limits<R>::min() / std::numeric_limits<R>::epsilon() /
-                        std::numeric_limits<R>::epsilon(),
-                largest = std::numeric_limits<R>::max() / 4;
-    const R rest = m > 1 ? sum_of_squares(m - 1, x + 1) : R(0), all = rest + real(conj(x[0]) * x[0]);
-    if (!(rest > least && all < largest)) {
-      const int one = 1;
-      Routines<S>::larfg(&m, x, x + (m > 1 ? 1 : 0), &one, &tau);
-      return;
-    }
-    const R beta = -std::copysign(std::sqrt(all), real(x[0]));
-    tau = (S(beta) - x[0]) / S(beta);
-    const S factor = S(1) / (x[0] - S(beta));
-    if constexpr (is_complex<S>)
-      for (int i = 1; i < m; ++i) x[i] *= factor;
-    else
-      scale(m - 1, factor, x + 1);
-    x[0] = S(beta);
   }
 
   /// Column first + j of T, from sums = V^H v_j over the j columns before it.

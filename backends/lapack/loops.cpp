@@ -93,6 +93,70 @@ FRECHET_CLONES void subtract_columns(int m, const T* v, T* A, std::ptrdiff_t lda
 }
 
 template <class T>
+FRECHET_CLONES void add_columns(int m, const T* A, std::ptrdiff_t lda, int n, const T* w, T* y) {
+  FRECHET_VECTOR(T)
+  int c = 0;
+  for (; c + 4 <= n; c += 4) {  // y is loaded and stored once for four columns
+    const T *const a0 = A + c * lda, *const a1 = a0 + lda, *const a2 = a1 + lda, *const a3 = a2 + lda;
+    const T w0 = w[c], w1 = w[c + 1], w2 = w[c + 2], w3 = w[c + 3];
+    int i = 0;
+    for (; i + lanes <= m; i += lanes) {
+      const V sum = FRECHET_LOAD(a0 + i) * w0 + FRECHET_LOAD(a1 + i) * w1,
+              more = FRECHET_LOAD(a2 + i) * w2 + FRECHET_LOAD(a3 + i) * w3;
+      FRECHET_STORE(y + i, FRECHET_LOAD(y + i) + (sum + more));
+    }
+    for (; i < m; ++i) y[i] += (a0[i] * w0 + a1[i] * w1) + (a2[i] * w2 + a3[i] * w3);
+  }
+  for (; c < n; ++c) {
+    const T* const a = A + c * lda;
+    const T factor = w[c];
+    for (int i = 0; i < m; ++i) y[i] += a[i] * factor;
+  }
+}
+
+// Column by column: minus the inverse of the part that is done, times the column, over the diagonal entry. Vectors of
+// whole columns: the zeros beyond the triangle cost less than loops of odd lengths.
+template <class T>
+FRECHET_CLONES T invert_triangle(bool lower, int w, T* D, std::ptrdiff_t ldd) {
+  FRECHET_VECTOR(T)
+  constexpr int most = 32 / lanes;
+  const int parts = (w + lanes - 1) / lanes;
+  V largest = {};
+  for (int step = 0; step < w; ++step) {
+    const int j = lower ? w - 1 - step : step, from = lower ? j + 1 : 0, to = lower ? w : j;
+    T* const d = D + j * ldd;
+    V y[most] = {};
+    if (parts == 2) {  // the usual size: sums stay in registers
+      V y0 = {}, y1 = {};
+      for (int k = from; k < to; ++k) {
+        const T* const column = D + k * ldd;
+        y0 += FRECHET_LOAD(column) * d[k];
+        y1 += FRECHET_LOAD(column + lanes) * d[k];
+      }
+      y[0] = y0;
+      y[1] = y1;
+    } else {
+      for (int k = from; k < to; ++k)
+        for (int p = 0; p < parts; ++p) y[p] += FRECHET_LOAD(D + k * ldd + p * lanes) * d[k];
+    }
+    const T inverse = T(1) / d[j];
+    for (int p = 0; p < parts; ++p) {
+      y[p] *= -inverse;
+      FRECHET_STORE(d + p * lanes, y[p]);
+    }
+    d[j] = inverse;
+    for (int p = 0; p < parts; ++p) {
+      const V x = FRECHET_LOAD(d + p * lanes), size = x < T(0) ? -x : x;
+      largest = largest < size ? size : largest;
+    }
+  }
+  T result = 0;
+  for (int l = 0; l < lanes; ++l)
+    if (largest[l] > result) result = largest[l];
+  return result;
+}
+
+template <class T>
 FRECHET_CLONES SecularSums<T> secular_sums(int s, int k, const T* delta, const T* w, T mu) {
   FRECHET_VECTOR(T)
   T values[2], slopes[2];
@@ -205,6 +269,8 @@ FRECHET_CLONES void rotate(int n, T* x, T* y, T c, T s) {
 #define FRECHET_LOOPS(T)                                                            \
   template void column_dots(int, const T*, const T*, std::ptrdiff_t, int, T*);      \
   template void subtract_columns(int, const T*, T*, std::ptrdiff_t, int, const T*); \
+  template void add_columns(int, const T*, std::ptrdiff_t, int, const T*, T*);      \
+  template T invert_triangle(bool, int, T*, std::ptrdiff_t);                        \
   template SecularSums<T> secular_sums(int, int, const T*, const T*, T);            \
   template void pole_differences(bool, int, const T*, int, T*);                     \
   template void shift(int, T*, T);                                                  \

@@ -17,6 +17,15 @@ void column_dots(int m, const T* v, const T* A, std::ptrdiff_t lda, int n, T* su
 template <class T>
 void subtract_columns(int m, const T* v, T* A, std::ptrdiff_t lda, int n, const T* w);
 
+/// y += A w, A m x n
+template <class T>
+void add_columns(int m, const T* A, std::ptrdiff_t lda, int n, const T* w, T* y);
+
+/// The inverse in place of a w x w triangle with zeros stored beyond it; rows up to the next multiple of 16 exist and
+/// are zero, w <= 32. Its largest entry.
+template <class T>
+T invert_triangle(bool lower, int w, T* D, std::ptrdiff_t ldd);
+
 /// Sums of w_i / (delta_i - mu) and of w_i / (delta_i - mu)^2: psi over [0, s), phi over [s, k).
 template <class T>
 struct SecularSums {

@@ -3,6 +3,7 @@
 #include "fortran.hpp"
 #include "householder.hpp"
 #include "instantiate.hpp"
+#include "reduction.hpp"
 #include "tridiagonal.hpp"
 #include "vocabulary.hpp"
 
@@ -134,8 +135,8 @@ void adjoint(int m, int n, const S* from, int ld_from, S* to, int ld_to) {
           to[i + std::ptrdiff_t(j) * ld_to] = frechet::conj(from[j + std::ptrdiff_t(i) * ld_from]);
 }
 
-/// Bidiagonal form by LAPACK, divide and conquer, and both sets of reflectors applied to its vectors; tall matrices are
-/// reduced to R first, wide ones are done by their adjoint.
+/// Bidiagonal form (that of complex matrices by LAPACK), divide and conquer, and both sets of reflectors applied to its
+/// vectors; tall matrices are reduced to R first, wide ones are done by their adjoint.
 template <class S>
 class BlockedSvd {
  public:
@@ -160,8 +161,8 @@ class BlockedSvd {
       U_ = ctx.template take<S>(m * n);
       Vh_ = ctx.template take<S>(n * n);
     }
-    lwork_ =
-        static_cast<int>(std::max({32 * (m + n), lapack::qr_scratch<S>(m_, n_), lapack::apply_scratch<S>(m_, n_, n_)}));
+    lwork_ = static_cast<int>(std::max({reduction_scratch(qr_first_ ? n_ : m_, n_), lapack::qr_scratch<S>(m_, n_),
+                                        lapack::apply_scratch<S>(m_, n_, n_)}));
     work_ = ctx.template take<S>(lwork_);
   }
 
@@ -177,11 +178,26 @@ class BlockedSvd {
  private:
   using Divide = lapack::Bidiagonal<R>;
 
+  static std::size_t reduction_scratch(int m, int n) {
+    if constexpr (is_complex<S>)
+      return 32 * (std::size_t(m) + std::size_t(n));
+    else
+      return lapack::Bidiagonalization<S>::scratch(m, n);
+  }
+  void reduce(int m, S* B, int ldb, R* d) const {
+    if constexpr (is_complex<S>) {
+      int info = 0;
+      Routines<S>::gebrd(&m, &n_, B, &ldb, d, e_, tau_, taup_, work_, &lwork_, &info);
+    } else {
+      lapack::Bidiagonalization<S>(m, n_, B, ldb, d, e_, tau_, taup_, work_, loop_).run();
+    }
+  }
+
   /// m >= n
   int tall(S* A, int lda, S* U, int ldu, R* s, S* Vh, int ldv) const {
     const R factor = scale_safely(false, m_, n_, A, lda);
     S* B = A;
-    int ldb = lda, rows = m_, info = 0;
+    int ldb = lda, rows = m_;
     if (qr_first_) {
       lapack::factor_qr(m_, n_, A, lda, tauqr_, work_);
       B = R_;
@@ -191,13 +207,13 @@ class BlockedSvd {
         std::fill_n(B + std::ptrdiff_t(j) * ldb + j + 1, n_ - j - 1, S(0));
       }
     }
-    Routines<S>::gebrd(&rows, &n_, B, &ldb, s, e_, tau_, taup_, work_, &lwork_, &info);
+    reduce(rows, B, ldb, s);
     const R size = normalize(n_, s, e_);
     // Real vectors in the memory of U and Vh.
     const int scalars = sizeof(S) / sizeof(R), ldr = ldu * scalars, ldw = ldv * scalars;
     R *const left = reinterpret_cast<R*>(U), *const right = reinterpret_cast<R*>(Vh);
     Divide divide(n_, s, e_, left, ldr, right, ldw, divide_, integers_, loop_);
-    info = divide.solve(n_);
+    const int info = divide.solve(n_);
     if (info != 0) return info;
     const int* const order = divide.order();
     for (int j = 0; j < n_; ++j) sorted_[j] = s[order[n_ - 1 - j]];

@@ -3,6 +3,7 @@
 #define FRECHET_BACKENDS_LAPACK_TRIANGULAR_HPP
 
 #include "fortran.hpp"
+#include "loops.hpp"
 
 #include <backend.hpp>
 
@@ -17,6 +18,27 @@
 // Anal. 12:1), so a block whose condition may be large is left to trsm.
 
 namespace frechet::backend::lapack {
+
+/// As for reals (loops.hpp). Largest by |Re| + |Im|.
+template <class T>
+T invert_triangle(bool lower, int w, Kokkos::complex<T>* D, std::ptrdiff_t ldd) {
+  using S = Kokkos::complex<T>;
+  T largest = 0;
+  for (int step = 0; step < w; ++step) {
+    const int j = lower ? w - 1 - step : step, from = lower ? j + 1 : 0, to = lower ? w : j;
+    S* const d = D + j * ldd;
+    S y[32] = {};
+    for (int k = from; k < to; ++k) {
+      const S factor = d[k];
+      const S* const column = D + k * ldd;
+      for (int l = lower ? k : 0; l < (lower ? w : k + 1); ++l) y[l] += column[l] * factor;
+    }
+    d[j] = S(1) / d[j];
+    for (int l = from; l < to; ++l) d[l] = -y[l] * d[j];
+    for (int l = 0; l < w; ++l) largest = std::max(largest, std::abs(d[l].real()) + std::abs(d[l].imag()));
+  }
+  return largest;
+}
 
 template <class S>
 class BlockedTrsm {
@@ -68,27 +90,16 @@ class BlockedTrsm {
   /// The inverse of the diagonal block from i on; its first entry is NaN where trsm has to do it.
   void invert(int i, int w) {
     S* const D = diagonal(i);
-    R before = 0, after = 0;
-    for (int j = 0; j < w; ++j)
-      for (int k = 0; k < w; ++k) {
-        const bool inside = lower_ ? k > j : k < j;
-        D[k + j * nb_] = k == j ? (unit_ ? S(1) : *at(i + j, i + j)) : inside ? *at(i + k, i + j) : S(0);
-        before = std::max(before, size(D[k + j * nb_]));
-      }
-    // Column by column: the inverse of the part that is done, times the column.
-    for (int step = 0; step < w; ++step) {
-      const int j = lower_ ? w - 1 - step : step, from = lower_ ? j + 1 : 0, to = lower_ ? w : j;
+    R before = 0;
+    for (int j = 0; j < w; ++j) {
       S* const d = D + j * nb_;
-      S y[most] = {};
-      for (int k = from; k < to; ++k) {
-        const S factor = d[k];
-        const S* const column = D + k * nb_;
-        for (int l = lower_ ? k : 0; l < (lower_ ? w : k + 1); ++l) y[l] += column[l] * factor;
+      std::fill_n(d, nb_, S(0));
+      for (int k = lower_ ? j : 0; k < (lower_ ? w : j + 1); ++k) {
+        d[k] = unit_ && k == j ? S(1) : *at(i + k, i + j);
+        before = std::max(before, size(d[k]));
       }
-      d[j] = S(1) / d[j];
-      for (int l = from; l < to; ++l) d[l] = -y[l] * d[j];
-      for (int l = 0; l < w; ++l) after = std::max(after, size(d[l]));
     }
+    const R after = invert_triangle(lower_, w, D, std::ptrdiff_t(nb_));
     if (!(before * after <= hard)) D[0] = S(std::numeric_limits<R>::quiet_NaN());
   }
 
