@@ -189,15 +189,25 @@ void jvp_blocks(Context<Exec>& ctx, const Batch<const S>& L, const Batch<const S
   jvp_blocks<Exec, S>(ctx, rest(L, h), rest(U, h), rest(M, h));
 }
 
-/// G = stril(gL) + triu(gU), either may be absent.
+template <class Exec, class S, class From>
+void pack_entries(Context<Exec>& ctx, Uplo uplo, const From& from, const Batch<S>& G) {
+  const bool zero = !from;
+  if (uplo == Uplo::lower)
+    for_each_part(
+        ctx, "frechet::lu::pack", G.rows, G.cols, G.count, KOKKOS_LAMBDA(int, int, int){},
+        KOKKOS_LAMBDA(int, int, int){},
+        KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = zero ? S(0) : S(from(b, i, j)); });
+  else
+    for_each_part(
+        ctx, "frechet::lu::pack", G.rows, G.cols, G.count,
+        KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = zero ? S(0) : S(from(b, i, j)); },
+        KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = zero ? S(0) : S(from(b, i, j)); },
+        KOKKOS_LAMBDA(int, int, int){});
+}
+/// The strictly lower or the upper triangle (trapezoid) of G = that of a matrix, which may be absent.
 template <class Exec, class S>
-void pack(Context<Exec>& ctx, const Batch<const S>& gL, const Batch<const S>& gU, const Batch<S>& G) {
-  const bool lower = bool(gL), upper = bool(gU);
-  for_each_part(
-      ctx, "frechet::lu::pack", G.rows, G.cols, G.count,
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = upper ? S(gU(b, i, j)) : S(0); },
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = upper ? S(gU(b, i, j)) : S(0); },
-      KOKKOS_LAMBDA(int b, int i, int j) { G(b, i, j) = lower ? S(gL(b, i, j)) : S(0); });
+void pack(Context<Exec>& ctx, Uplo uplo, const Strided<const S>& from, const Batch<S>& G) {
+  with_unit_stride(from, [&](const auto& x) { pack_entries(ctx, uplo, x, G); });
 }
 
 // gA = L^-H [stril(L^H gL) + triu(gU U^H)] U^-H
@@ -315,7 +325,8 @@ void lu_vjp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   const auto vU = input(ctx, U);
   check_pivots<Exec, S>(ctx, vU, m, d);
   const auto G = ctx.template matrix<S>(m, n, count);
-  pack<Exec, S>(ctx, input(ctx, gL), input(ctx, gU), G);
+  pack(ctx, Uplo::lower, gL, G);
+  pack(ctx, Uplo::upper, gU, G);
   vjp_blocks<Exec, S>(ctx, vL, safe_factor<Exec, S>(ctx, vU, m), G);
   poison(ctx, d, G);
   scatter_rows(ctx, input(ctx, perm), G, gA, o.store);

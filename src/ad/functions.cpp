@@ -203,6 +203,7 @@ struct Total final : Linear<Exec, S, Total<Exec, S>> {
   bool diagonal;
   explicit Total(bool d) : diagonal(d) {}
   const char* name() const override { return diagonal ? "trace" : "sum"; }
+  bool spreads() const override { return !diagonal; }
   void apply(Context<Exec>& ctx, const Strided<const S>& A, const Strided<S>& s, Store store) const {
     total<Exec, S>(ctx, diagonal, A, s, store);
   }

@@ -241,6 +241,9 @@ void Plan<Exec>::plan_backward(const Needs& need) {
       started[at(dg)] = true;
       step.dgin.back() = dg;
     }
+    // The gradient of a sum need not be stored, unless it is the caller's or more is added to it.
+    if (!second && node.operation->spreads() && !is_input(node.in[0]) && contributions[at(node.in[0])] == 1)
+      step.action = Action::spread;
     step.diagnosis = new_diagnoses(k, second ? "hvp" : "vjp");
     backward.push_back(step);
     for (const auto& [from, to] : sums) move(Action::add, from, to);
@@ -278,6 +281,8 @@ void Plan<Exec>::place() {
   }
   const std::vector<int> first_forward = first;
   for (int t = turn + 1; t < end; ++t) touch_step(backward[at(t - turn - 1)], t);
+  for (auto step = backward.rbegin(); step != backward.rend(); ++step)  // from the last: they may be chained
+    if (step->action == Action::spread) touch(step->gout[0], last[at(step->gin[0])]);
   for (const int v : outputs)  // tangents are copied at the end of push
     if (mode == Mode::linear && active[at(v)]) touch(tangent(v), end);
   for (std::size_t o = 0; o < seed.size(); ++o) {
@@ -290,7 +295,7 @@ void Plan<Exec>::place() {
   const auto align = [](std::size_t b) { return (b + 127) / 128 * 128 + 128; };
   offset.assign(slots.size(), nowhere);
   spare_offset.assign(slots.size(), nowhere);
-  std::vector<bool> callers(slots.size(), false);
+  std::vector<bool> callers(slots.size(), false);  // or in the memory of another slot
   for (const int v : graph.inputs()) {
     callers[at(v)] = callers[at(tangent(v))] = true;
     for (const int slot : {cotangent(v), cotangent_tangent(v)}) {
@@ -309,6 +314,8 @@ void Plan<Exec>::place() {
       spare_bytes += align(slots[at(slot)].bytes());
     }
   }
+  for (const Step& step : backward)
+    if (step.action == Action::spread) callers[at(step.gin[0])] = true;
   std::vector<int> order, placed;
   for (int s = 0; s < static_cast<int>(slots.size()); ++s)
     if (!callers[at(s)] && last[at(s)] >= 0) order.push_back(s);

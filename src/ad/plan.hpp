@@ -13,9 +13,10 @@ namespace frechet::detail {
 
 inline constexpr int most_operands = 8;  ///< inputs, or outputs, of one operation
 
-enum class Action { value, adapt, jvp, vjp, hvp, copy, add, zero };
+enum class Action { value, adapt, jvp, vjp, hvp, spread, copy, add, zero };
 
-/// One step. An operation has a node; copy, add and zero move memory. Operands are slots, -1 where absent.
+/// One step. An operation has a node; copy, add and zero move memory; spread makes gin a matrix whose strides are zero,
+/// in the memory of gout. Operands are slots, -1 where absent.
 struct Step {
   Action action = Action::zero;
   int node = -1;

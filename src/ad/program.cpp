@@ -116,6 +116,11 @@ void Program<Exec>::State::execute(const std::vector<Step>& steps, Store store) 
                add ? Store::accumulate : Store::overwrite);
       continue;
     }
+    if (step.action == Action::spread) {
+      const Operand& from = slot(step.gout[0]);
+      slot(step.gin[0]) = {plan.slots[static_cast<std::size_t>(step.gin[0])], from.data, 0, 0, from.batch_stride};
+      continue;
+    }
     const auto& node = graph->nodes()[static_cast<std::size_t>(step.node)];
     const auto gather = [&](const std::vector<int>& from, const std::vector<int>& values, auto& to) {
       for (std::size_t i = 0; i < from.size(); ++i) {

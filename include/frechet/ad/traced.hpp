@@ -139,6 +139,8 @@ class Operation {
   virtual Reads vjp_reads(unsigned gout, unsigned gin) const = 0;
   /// Whether there is an hvp().
   virtual bool has_second() const { return true; }
+  /// Whether each entry of its only gradient is the only entry of the cotangent.
+  virtual bool spreads() const { return false; }
   /// Whether value() chooses among several right answers, and adapt(), which changes outs for the tangents dins into
   /// the choice that has a derivative. Called between value() and jvp() where second derivatives follow.
   virtual bool adapts() const { return false; }
