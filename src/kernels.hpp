@@ -141,6 +141,17 @@ void gemm_by_upper(Context<Exec>& ctx, S alpha, Batch<const S> A, Batch<const S>
   }
 }
 
+/// C = alpha W B + C for lower triangular W with zeros stored above: by block rows.
+template <class Exec, class S>
+void gemm_by_lower(Context<Exec>& ctx, S alpha, Batch<const S> W, Batch<const S> B, Batch<S> C) {
+  const int n = W.rows, step = block_step<Exec>(n);
+  for (int i = 0; i < n; i += step) {
+    const int w = n - i < step ? n - i : step, k = i + w;
+    gemm<Exec, S>(ctx, Op::none, Op::none, alpha, W.block(i, 0, w, k), B.block(0, 0, k, B.cols), S(1),
+                  C.block(i, 0, w, C.cols));
+  }
+}
+
 /// Product of triangles: B = op(A) B for lower triangular B (left), B = B op(A) for upper triangular B (right). Zeros
 /// have to be stored beyond the triangle of B; only that triangle of the result is computed. Beyond it zeros stay where
 /// op(A) has the same triangle, else the entries are unspecified. n^3 / 2 operations instead of n^3: by halves, trmm

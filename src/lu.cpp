@@ -109,14 +109,6 @@ int split_at(int k) {
   return k <= whole ? k : (k / 2 + 15) / 16 * 16;
 }
 
-/// A -= B
-template <class Exec, class S>
-void subtract(Context<Exec>& ctx, const Batch<S>& B, const Batch<S>& A) {
-  for_each_entry(
-      ctx, "frechet::lu::subtract", A.rows, A.cols, A.count,
-      KOKKOS_LAMBDA(int b, int i, int j) { A(b, i, j) = A(b, i, j) - B(b, i, j); });
-}
-
 /// triangle of A -= that of B
 template <class Exec, class S>
 void subtract_triangle(Context<Exec>& ctx, Uplo uplo, const Batch<S>& B, const Batch<S>& A) {
@@ -169,19 +161,12 @@ void jvp_blocks(Context<Exec>& ctx, const Batch<const S>& L, const Batch<const S
   jvp_blocks<Exec, S>(ctx, L11, U11, M11);
   {
     Scope scope(ctx);
-    const auto W = ctx.template matrix<S>(m - h, h, M.count);
-    copy(ctx, L21, W);
-    trmm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), M11, W);
-    subtract(ctx, W, M21);
+    const auto lower = ctx.template matrix<S>(h, h, M.count), upper = ctx.template matrix<S>(h, h, M.count);
+    split<Exec, S>(ctx, M11, lower, upper, S(0));
+    gemm_by_upper<Exec, S>(ctx, S(-1), L21, upper, M21);
+    gemm_by_lower<Exec, S>(ctx, S(-1), lower, U12, M12);
   }
   trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), U11, M21);
-  {
-    Scope scope(ctx);
-    const auto W = ctx.template matrix<S>(h, n - h, M.count);
-    copy(ctx, U12, W);
-    trmm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), M11, W);
-    linear_combination(ctx, S(-1), W, S(1), U12, S(1), M12);  // trmm took a diagonal of ones, dL11 has none
-  }
   trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), L11, M12);
   if (m == h || n == h) return;
   gemm<Exec, S>(ctx, Op::none, Op::none, S(-1), M21, U12, S(1), rest(M, h));

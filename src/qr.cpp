@@ -35,10 +35,11 @@ void note_rank(Context<Exec>& ctx, const Batch<const S>& R, int m, Diagnosis* d)
   auto* counted = ctx.template take<int>(static_cast<std::size_t>(k) * R.count);
   reduce_columns<Max<T>>(
       ctx, "frechet::qr::rank", k, k, R.count,
-      KOKKOS_LAMBDA(int b, int i, int j, Max<T>& acc) { acc.add(i <= j ? abs1(R(b, i, j)) : T(0)); },
+      KOKKOS_LAMBDA(int b, int i, int j, Max<T>& acc) { acc.add(abs1(R(b, i, j))); },
       KOKKOS_LAMBDA(int b, int j, const Max<T>& acc) {
         counted[std::int64_t(b) * k + j] = abs1(R(b, j, j)) > T(longest) * epsilon<S> * acc.value;
-      });
+      },
+      true);
   reduce_matrices<Sum<int>>(
       ctx, "frechet::qr::rank", k, 1, R.count,
       KOKKOS_LAMBDA(int b, int i, int, Sum<int>& acc) { acc.add(counted[std::int64_t(b) * k + i]); },

@@ -168,7 +168,7 @@ struct Sum {
 /// The largest value; a NaN wins and stays.
 template <class T>
 struct Max {
-  static constexpr int lanes = 8;
+  static constexpr int lanes = 4;
   T value = T(0);
   KOKKOS_FUNCTION void add(const T& x) {
     if (!(x <= value)) value = value != value ? value : x;
@@ -217,9 +217,10 @@ struct ReduceColumn {
   Term term;
   Finish finish;
   int rows;
+  bool upper;
   KOKKOS_FUNCTION void operator()(int b, int j) const {
     R acc;
-    accumulate_column(term, b, j, rows, acc);
+    accumulate_column(term, b, j, upper && j < rows ? j + 1 : rows, acc);
     finish(b, j, acc);
   }
 };
@@ -228,9 +229,10 @@ template <class F>
 struct TermOfColumn {
   F f;
   int cols;
+  bool upper;
   template <class R>
   KOKKOS_FUNCTION void operator()(std::int64_t c, std::int64_t i, R& acc) const {
-    f(static_cast<int>(c / cols), static_cast<int>(i), static_cast<int>(c % cols), acc);
+    if (!upper || i <= c % cols) f(static_cast<int>(c / cols), static_cast<int>(i), static_cast<int>(c % cols), acc);
   }
 };
 
@@ -254,14 +256,14 @@ struct FinishColumn {
   }
 };
 
-/// For every column: R acc; term(b, i, j, acc) over the rows; finish(b, j, acc).
+/// For every column: R acc; term(b, i, j, acc) over the rows, or with `upper` down to the diagonal; finish(b, j, acc).
 template <class R, class Exec, class Term, class Finish>
 void reduce_columns(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const Term& term,
-                    const Finish& finish) {
+                    const Finish& finish, bool upper = false) {
   if constexpr (!device_loops<Exec>) {
-    for_each_column(ctx, label, rows, cols, count, ReduceColumn<R, Term, Finish>{term, finish, rows});
+    for_each_column(ctx, label, rows, cols, count, ReduceColumn<R, Term, Finish>{term, finish, rows, upper});
   } else if (cols > 0 && count > 0) {
-    reduce_by_team<R>(ctx, label, std::int64_t(cols) * count, rows, TermOfColumn<Term>{term, cols},
+    reduce_by_team<R>(ctx, label, std::int64_t(cols) * count, rows, TermOfColumn<Term>{term, cols, upper},
                       FinishColumn<Finish>{finish, cols});
   }
 }
