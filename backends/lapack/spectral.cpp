@@ -136,7 +136,7 @@ void adjoint(int m, int n, const S* from, int ld_from, S* to, int ld_to) {
 }
 
 /// Bidiagonal form (that of complex matrices by LAPACK), divide and conquer, and both sets of reflectors applied to its
-/// vectors; tall matrices are reduced to R first, wide ones are done by their adjoint.
+/// vectors; matrices tall enough for it to pay (measured) are reduced to R first, wide ones are done by their adjoint.
 template <class S>
 class BlockedSvd {
  public:
@@ -147,7 +147,7 @@ class BlockedSvd {
       : wide_(A.rows < A.cols),
         m_(std::max(A.rows, A.cols)),
         n_(std::min(A.rows, A.cols)),
-        qr_first_(m_ >= n_ + n_ / 4 && m_ >= n_ + 8),
+        qr_first_(m_ >= n_ + 8 && m_ >= (is_complex<S> ? n_ + n_ / 4 : 2 * n_)),
         loop_(loop_on(ctx)) {
     const std::size_t n = n_, m = m_;
     for (S** tau : {&tau_, &taup_, &tauqr_}) *tau = ctx.template take<S>(n);
