@@ -163,27 +163,9 @@ TEST_P(EveryDriver, svd) {
   Random random(212, complex());
   int checked = 0;
   for (const Driver driver : offered(backend::Operation::svd))
-    for (const auto [m, n] : {Extents{1, 1},
-                              {2, 2},
-                              {24, 24},
-                              {25, 25},
-                              {26, 26},
-                              {51, 51},
-                              {97, 97},
-                              {100, 1},
-                              {1, 100},
-                              {33, 26},
-                              {34, 26},
-                              {35, 26},
-                              {51, 26},
-                              {52, 26},
-                              {53, 26},
-                              {26, 33},
-                              {26, 35},
-                              {26, 52},
-                              {90, 40},
-                              {40, 90},
-                              {61, 50}}) {
+    for (const auto [m, n] : {Extents{1, 1}, {2, 2},   {24, 24}, {25, 25}, {26, 26}, {51, 51}, {97, 97},
+                              {100, 1},      {1, 100}, {33, 26}, {34, 26}, {35, 26}, {51, 26}, {52, 26},
+                              {53, 26},      {26, 33}, {26, 35}, {26, 52}, {90, 40}, {40, 90}, {61, 50}}) {
       if (slow(driver, std::max(m, n))) continue;
       for (const Named& a : general_matrices(flavour(), random, m, n)) {
         const std::string what = std::string(name(driver)) + " " + a.name + extents(m, n);
