@@ -119,6 +119,9 @@ void svd(Context<Exec>& ctx, Strided<const S> A, Strided<S> U, Strided<Real<S>> 
   int* info = ctx.template take<int>(count);
   backend::gesvd<Exec, S>(ctx, work, u, ss, v, info, o.driver);
   record_info(ctx, info, d, count);
+  for_each_entry(  // iterations flip signs, of zero too
+      ctx, "frechet::svd::sign", k, 1, count,
+      KOKKOS_LAMBDA(int b, int i, int) { ss(b, i, 0) = Kokkos::fabs(ss(b, i, 0)); });
   note_rank<Exec, R>(ctx, ss, m > n ? m : n, d);
   left.commit(d);
   values.commit(d);
