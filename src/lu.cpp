@@ -161,10 +161,11 @@ void jvp_blocks(Context<Exec>& ctx, const Batch<const S>& L, const Batch<const S
   jvp_blocks<Exec, S>(ctx, L11, U11, M11);
   {
     Scope scope(ctx);
-    const auto lower = ctx.template matrix<S>(h, h, M.count), upper = ctx.template matrix<S>(h, h, M.count);
-    split<Exec, S>(ctx, M11, lower, upper, S(0));
-    gemm_by_upper<Exec, S>(ctx, S(-1), L21, upper, M21);
-    gemm_by_lower<Exec, S>(ctx, S(-1), lower, U12, M12);
+    const auto triangle = ctx.template matrix<S>(h, h, M.count);
+    split<Exec, S>(ctx, M11, {}, triangle, S(0));
+    gemm_by_upper<Exec, S>(ctx, S(-1), L21, triangle, M21);
+    split<Exec, S>(ctx, M11, triangle, {}, S(0));
+    gemm_by_lower<Exec, S>(ctx, S(-1), triangle, U12, M12);
   }
   trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), U11, M21);
   trsm<Exec, S>(ctx, Side::left, Uplo::lower, Op::none, Diag::unit, S(1), L11, M12);

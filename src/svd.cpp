@@ -13,15 +13,28 @@
 namespace frechet::detail {
 namespace {
 
-/// Counts singular values above max(m,n) eps times the largest.
-template <class Exec, class R>
-void note_rank(Context<Exec>& ctx, const Batch<const R>& s, int longest, Diagnosis* d) {
+/// Zero without a sign: iterations flip signs of singular values, of zero too. Those of the caller stay as they are.
+template <class R>
+KOKKOS_INLINE_FUNCTION void drop_sign_of_zero(R& x) {
+  if (x == R(0)) x = R(0);
+}
+template <class R>
+KOKKOS_INLINE_FUNCTION void drop_sign_of_zero(const R&) {}
+
+/// Counts singular values above max(m,n) eps times the largest. T = R or const R: of those just computed a zero loses
+/// its sign, the first one, which all compare with, at the end.
+template <class Exec, class R, class T>
+void note_rank(Context<Exec>& ctx, const Batch<T>& s, int longest, Diagnosis* d) {
   reduce_matrices<Sum<int>>(
       ctx, "frechet::svd::rank", s.rows, 1, s.count,
       KOKKOS_LAMBDA(int b, int i, int, Sum<int>& acc) {
         acc.add(s(b, i, 0) > R(longest) * epsilon<R> * s(b, 0, 0) ? 1 : 0);
+        if (i > 0) drop_sign_of_zero(s(b, i, 0));
       },
-      KOKKOS_LAMBDA(int b, const Sum<int>& acc) { d[b].rank = acc.value; });
+      KOKKOS_LAMBDA(int b, const Sum<int>& acc) {
+        d[b].rank = acc.value;
+        if (s.rows > 0) drop_sign_of_zero(s(b, 0, 0));
+      });
 }
 
 /// to(b, i, j) = from(b, i, j) * scale(b, along rows ? i : j)
@@ -119,9 +132,6 @@ void svd(Context<Exec>& ctx, Strided<const S> A, Strided<S> U, Strided<Real<S>> 
   int* info = ctx.template take<int>(count);
   backend::gesvd<Exec, S>(ctx, work, u, ss, v, info, o.driver);
   record_info(ctx, info, d, count);
-  for_each_entry(  // iterations flip signs, of zero too
-      ctx, "frechet::svd::sign", k, 1, count,
-      KOKKOS_LAMBDA(int b, int i, int) { ss(b, i, 0) = Kokkos::fabs(ss(b, i, 0)); });
   note_rank<Exec, R>(ctx, ss, m > n ? m : n, d);
   left.commit(d);
   values.commit(d);
