@@ -145,9 +145,8 @@ TEST(Memory, GradientsOfSumsAreNotStored) {
     };
     const auto product = [&](const auto& loss) {
       const Matrix<S> g("g", n, n), h("h", n, n);
-      const Kokkos::View<double, Kokkos::HostSpace> value("value"), one("one");
-      one() = 1;
-      ad.hvp_program(loss, std::tuple(a, ones), wrt(0))(std::tuple(a, ones), std::tuple(direction, none), value, one,
+      const Kokkos::View<double, Space> value("value");
+      ad.hvp_program(loss, std::tuple(a, ones), wrt(0))(std::tuple(a, ones), std::tuple(direction, none), value, 1.0,
                                                         std::tuple(g, none), std::tuple(h, none));
       return fetch(h);
     };
