@@ -89,7 +89,7 @@ TYPED_TEST(Triangular, SolvesAreBackwardStable) {
   double worst = 0;
   int ran = 0;
   for (const Kind kind : {Kind::random, Kind::dominant, Kind::minus_ones, Kind::kahan, Kind::graded})
-    for (const int n : {1, 15, 31, 32, 33, 50, 97})
+    for (const int n : {1, 15, 16, 17, 31, 32, 33, 50, 97})
       for (const int sides : {1, 15, 16, 21})
         for (const Side side : {Side::left, Side::right})
           for (const Uplo uplo : {Uplo::lower, Uplo::upper})
@@ -121,21 +121,57 @@ TYPED_TEST(Triangular, LargeSolvesAreBackwardStable) {
   using S = TypeParam;
   Context<Compiled> ctx{Compiled()};
   Random random(9, is_complex<S>);
-  for (const int n : {383, 384, 401})
+  // Around the sizes of tiles and blocks; right sides that fill whole tiles and such that do not.
+  for (const int n : {64, 127, 128, 129, 257, 383, 384, 401})
     for (const Kind kind : {Kind::dominant, Kind::kahan})
       for (const Side side : {Side::left, Side::right})
-        for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
-          const Diag diag = uplo == Uplo::lower ? Diag::unit : Diag::nonunit;
-          const Dense A = triangle(kind, n, uplo, kind == Kind::dominant ? Diag::nonunit : diag, is_complex<S>, 0.1);
-          const Diag used = kind == Kind::dominant ? Diag::nonunit : diag;
-          const Dense B = side == Side::left ? random.matrix(n, 17) : random.matrix(17, n);
-          const auto a = put<Matrix<S>>(A), x = put<Matrix<S>>(B);
-          detail::trsm<Compiled, S>(ctx, side, uplo, Op::adjoint, used, S(1), batch_of(a), batch_of(x));
-          const Dense X = fetch(x), T = expand(fetch(a), uplo, used, Op::adjoint), B0 = fetch(put<Matrix<S>>(B));
-          const Dense R = (side == Side::left ? T * X : X * T) - B0;
-          EXPECT_LE(max_abs(R), 4 * n * epsilon<S>() * (max_abs(T) * max_abs(X) + max_abs(B0)))
-              << n << " " << int(kind) << " " << int(side) << " " << int(uplo);
-        }
+        for (const Uplo uplo : {Uplo::lower, Uplo::upper})
+          for (const Op op : {Op::none, Op::adjoint})
+            for (const int sides : {17, 64}) {
+              const Diag used = kind == Kind::dominant || uplo == Uplo::upper ? Diag::nonunit : Diag::unit;
+              const Dense A = triangle(kind, n, uplo, used, is_complex<S>, 0.1);
+              const Dense B = side == Side::left ? random.matrix(n, sides) : random.matrix(sides, n);
+              const auto a = put<Matrix<S>>(A), x = put<Matrix<S>>(B);
+              detail::trsm<Compiled, S>(ctx, side, uplo, op, used, S(1), batch_of(a), batch_of(x));
+              const Dense X = fetch(x), T = expand(fetch(a), uplo, used, op), B0 = fetch(put<Matrix<S>>(B));
+              const Dense R = (side == Side::left ? T * X : X * T) - B0;
+              EXPECT_LE(max_abs(R), 4 * n * epsilon<S>() * (max_abs(T) * max_abs(X) + max_abs(B0)))
+                  << n << " " << int(kind) << " " << int(side) << " " << int(uplo) << " " << int(op) << " " << sides;
+            }
+}
+
+/// Blocks of larger matrices: the same solutions as alone, and nothing around them is read or written.
+TYPED_TEST(Triangular, SolvesOfBlocksStayInThem) {
+  using S = TypeParam;
+  Context<Compiled> ctx{Compiled()};
+  Random random(11, is_complex<S>);
+  for (const int n : {5, 16, 40, 128, 150})
+    for (const int sides : {3, 16, 19, 64})
+      for (const Side side : {Side::left, Side::right})
+        for (const Uplo uplo : {Uplo::lower, Uplo::upper})
+          for (const Op op : {Op::none, Op::adjoint}) {
+            const int rows = side == Side::left ? n : sides, cols = side == Side::left ? sides : n;
+            const auto a = put<Matrix<S>>(triangle(Kind::dominant, n, uplo, Diag::nonunit, is_complex<S>));
+            const Dense B = random.matrix(rows, cols), nan = constant(rows + 5, cols + 4, std::nan(""));
+            const auto alone = put<Matrix<S>>(B), whole = put<Matrix<S>>(nan);
+            Kokkos::deep_copy(Kokkos::subview(whole, std::pair(2, 2 + rows), std::pair(1, 1 + cols)), alone);
+            const auto solve = [&](const Batch<S>& X) {
+              detail::trsm<Compiled, S>(ctx, side, uplo, op, Diag::nonunit, S(1), batch_of(a), X);
+            };
+            solve(batch_of(alone));
+            solve(batch_of(whole).block(2, 1, rows, cols));
+            const Dense X = fetch(alone), W = fetch(whole);
+            double apart = 0;
+            int outside = 0;
+            for (int j = 0; j < W.cols; ++j)
+              for (int i = 0; i < W.rows; ++i)
+                if (i >= 2 && i < 2 + rows && j >= 1 && j < 1 + cols)
+                  apart = std::max(apart, std::abs(W(i, j) - X(i - 2, j - 1)));
+                else
+                  outside += std::isnan(W(i, j).real());
+            EXPECT_LE(apart, 8 * epsilon<S>() * max_abs(X)) << n << " " << sides << " " << int(side);
+            EXPECT_EQ(outside, W.rows * W.cols - rows * cols) << n << " " << sides << " " << int(side);
+          }
 }
 
 TYPED_TEST(Triangular, SingularTrianglesGiveInfinities) {

@@ -80,11 +80,12 @@ void trsm(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag diag, S alpha, B
   const bool blocked = alpha == S(1) && Blocked::pays(n, sides);
   Scope scope(ctx);
   S* const work = blocked ? ctx.template take<S>(Blocked::scratch(n, sides)) : nullptr;
+  const auto loop = lapack::loop_on(ctx);
   for (int b = 0; b < B.count; ++b) {
     if (vector)
       Routines<S>::trsv(&letters[1], &letters[2], &letters[3], &B.rows, A.matrix(b), &A.ld, B.matrix(b), &one, 1, 1, 1);
     else if (blocked)
-      Blocked(side, uplo, op, diag, letters, A.matrix(b), A.ld, B.matrix(b), B.ld, n, sides, work).run();
+      Blocked(side, uplo, op, diag, letters, A.matrix(b), A.ld, B.matrix(b), B.ld, n, sides, work, loop).run();
     else
       Routines<S>::trsm(&letters[0], &letters[1], &letters[2], &letters[3], &B.rows, &B.cols, &alpha, A.matrix(b),
                         &A.ld, B.matrix(b), &B.ld, 1, 1, 1, 1);
@@ -105,10 +106,11 @@ void getrf(Context<Exec>& ctx, Batch<S> A, int* pivots, int* info, Driver driver
   const bool blocked = choose<Exec, S>(Operation::lu, driver, A.rows, A.cols, A.count) == Driver::blocked;
   Scope scope(ctx);
   S* const work = ctx.template take<S>(blocked && k > 0 ? lapack::PivotedLu<S>::scratch(A.rows, A.cols) : 0);
+  const auto loop = lapack::loop_on(ctx);
   for (int b = 0; b < A.count; ++b) {
     int* piv = pivots + std::size_t(b) * k;
     if (blocked) {
-      info[b] = k == 0 ? 0 : lapack::PivotedLu<S>(A.matrix(b), A.ld, piv, work).run(A.rows, A.cols);
+      info[b] = k == 0 ? 0 : lapack::PivotedLu<S>(A.matrix(b), A.ld, piv, work, loop).run(A.rows, A.cols);
       continue;
     }
     info[b] = 0;

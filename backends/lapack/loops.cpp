@@ -1,38 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "loops.hpp"
 
-// Functions are compiled for several levels of x86-64 where compiler and loader can choose one at run time; each is a
-// leaf, so that nothing of one level is called from another. Reductions are written with vectors, since the compiler
-// may not reorder them itself.
-
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FRECHET_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
-#else
-#define FRECHET_CLONES
-#endif
+#include "vectors.hpp"
 
 namespace frechet::backend::lapack {
-namespace {
-
-constexpr int bytes = 64;
-
-/// `lanes` numbers, and the same at any address. Compilers split them into the registers there are.
-template <class T>
-struct Vector {
-  static constexpr int lanes = bytes / sizeof(T);
-  typedef T Type __attribute__((vector_size(bytes)));
-  typedef T Loose __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
-};
-
-#define FRECHET_VECTOR(T)                  \
-  using V = typename Vector<T>::Type;      \
-  using Loose = typename Vector<T>::Loose; \
-  constexpr int lanes = Vector<T>::lanes;
-#define FRECHET_LOAD(p) V(*reinterpret_cast<const Loose*>(p))
-#define FRECHET_STORE(p, v) (*reinterpret_cast<Loose*>(p) = Loose(v))
-
-}  // namespace
 
 template <class T>
 FRECHET_CLONES void column_dots(int m, const T* v, const T* A, std::ptrdiff_t lda, int n, T* sums) {

@@ -4,6 +4,7 @@
 
 #include "fortran.hpp"
 #include "secular.hpp"
+#include "threads.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -21,7 +21,8 @@ class PivotedLu {
   using Blocked = BlockedTrsm<S>;
   static std::size_t scratch(int m, int n) { return Blocked::scratch(std::min(m, n), n) + panel; }
 
-  PivotedLu(S* A, int lda, int* pivots, S* work) : A_(A), lda_(lda), pivots_(pivots), row_(work), work_(work + panel) {}
+  PivotedLu(S* A, int lda, int* pivots, S* work, const Loop& loop)
+      : A_(A), lda_(lda), pivots_(pivots), row_(work), work_(work + panel), loop_(loop) {}
 
   /// 0, or the number of the first pivot that is zero, counted from one.
   int run(int m, int n) {
@@ -101,7 +102,8 @@ class PivotedLu {
     const S one(1);
     S* const B = at(j, j + k);
     if (Blocked::pays(k, n))
-      Blocked(Side::left, Uplo::lower, Op::none, Diag::unit, letters, at(j, j), lda_, B, lda_, k, n, work_).run();
+      Blocked(Side::left, Uplo::lower, Op::none, Diag::unit, letters, at(j, j), lda_, B, lda_, k, n, work_, loop_)
+          .run();
     else
       Routines<S>::trsm(&letters[0], &letters[1], &letters[2], &letters[3], &k, &n, &one, at(j, j), &lda_, B, &lda_, 1,
                         1, 1, 1);
@@ -111,6 +113,7 @@ class PivotedLu {
   int lda_;
   int* pivots_;
   S *row_, *work_;
+  const Loop& loop_;
   int info_ = 0;
 };
 

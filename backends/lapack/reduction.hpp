@@ -5,6 +5,7 @@
 #include "householder.hpp"
 #include "loops.hpp"
 #include "secular.hpp"
+#include "threads.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <limits>
 
 // The secular equation 1 + sum_i w_i / (D_i - lambda) = 0, w_i > 0, whose roots are the eigenvalues of a diagonal
@@ -16,9 +15,6 @@
 // both cases, and a root is found as its distance to the nearest pole.
 
 namespace frechet::backend::lapack {
-
-/// Runs f(0) ... f(n - 1), each about `work` operations: on threads where that pays.
-using Loop = std::function<void(int n, double work, const std::function<void(int)>& f)>;
 
 /// Poles D_0 < ... < D_(k-1), with D = d or, with Squares, D = d^2 (d >= 0), and weights w > 0.
 template <bool Squares, class T>

@@ -4,6 +4,7 @@
 #include "householder.hpp"
 #include "instantiate.hpp"
 #include "reduction.hpp"
+#include "threads.hpp"
 #include "tridiagonal.hpp"
 #include "vocabulary.hpp"
 
@@ -20,18 +21,6 @@ namespace {
 using detail::Scope;
 using lapack::Routines;
 using lapack::workspace;
-
-/// Loops on the threads of the execution space, where they are long enough.
-template <class Exec>
-lapack::Loop loop_on(Context<Exec>& ctx) {
-  constexpr double threads_from = 1 << 16;  // operations
-  return [&ctx](int n, double work, const std::function<void(int)>& f) {
-    if (ctx.inline_loops() || n * work < threads_from)
-      for (int i = 0; i < n; ++i) f(i);
-    else
-      Kokkos::parallel_for("frechet::lapack", Kokkos::RangePolicy<Exec>(ctx.exec(), 0, n), f);
-  };
-}
 
 /// What to multiply a matrix with, the largest entry of which is `largest`, so that squares neither overflow nor
 /// vanish.
@@ -76,7 +65,7 @@ class BlockedEigen {
 
   template <class Exec>
   BlockedEigen(Context<Exec>& ctx, bool vectors, const Batch<S>& A)
-      : vectors_(vectors), n_(A.rows), lda_(A.ld), loop_(loop_on(ctx)) {
+      : vectors_(vectors), n_(A.rows), lda_(A.ld), loop_(lapack::loop_on(ctx)) {
     const std::size_t n = A.rows;
     tau_ = ctx.template take<S>(n);
     e_ = ctx.template take<R>(n);
@@ -148,7 +137,7 @@ class BlockedSvd {
         m_(std::max(A.rows, A.cols)),
         n_(std::min(A.rows, A.cols)),
         qr_first_(m_ >= n_ + 8 && m_ >= (is_complex<S> ? n_ + n_ / 4 : 2 * n_)),
-        loop_(loop_on(ctx)) {
+        loop_(lapack::loop_on(ctx)) {
     const std::size_t n = n_, m = m_;
     for (S** tau : {&tau_, &taup_, &tauqr_}) *tau = ctx.template take<S>(n);
     e_ = ctx.template take<R>(n);

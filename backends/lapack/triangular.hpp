@@ -4,6 +4,8 @@
 
 #include "fortran.hpp"
 #include "loops.hpp"
+#include "threads.hpp"
+#include "tiles.hpp"
 
 #include <backend.hpp>
 
@@ -13,9 +15,10 @@
 #include <limits>
 
 // Triangular solves at the speed of gemm. The trsm of common BLAS libraries runs at half of it at n = 100 .. 1000; here
-// small diagonal blocks are inverted first, and all else is gemm, by halves. The residual of a block solved with its
-// inverse is larger than that of substitution by up to the condition of the block (Du Croz & Higham 1992, IMA J. Numer.
-// Anal. 12:1), so a block whose condition may be large is left to trsm.
+// tiles on the diagonal are inverted first, and all else is gemm, by halves: that of the library, and within blocks of
+// reals, where it is slow, that of tiles.hpp. The residual of a tile solved with its inverse is larger than that of
+// substitution by up to the condition of the tile (Du Croz & Higham 1992, IMA J. Numer. Anal. 12:1), so a block with a
+// tile whose condition may be large is left to trsm.
 
 namespace frechet::backend::lapack {
 
@@ -46,13 +49,16 @@ class BlockedTrsm {
   using R = Real<S>;
 
   /// Where this is faster than trsm: order of the triangle, right sides.
-  static bool pays(int n, int sides) { return n >= 32 && sides >= 16; }
+  static bool pays(int n, int sides) { return n >= (is_complex<S> ? 32 : tile) && sides >= tile; }
   /// Scratch entries.
-  static std::size_t scratch(int n, int sides) { return std::size_t(block(n)) * (std::size_t(n) + std::size_t(sides)); }
+  static std::size_t scratch(int n, int sides) {
+    const std::size_t w = block(n);
+    return w * w + (is_complex<S> ? w * std::size_t(sides) : 0);
+  }
 
   /// `letters`: side, uplo, op and diag as BLAS has them.
   BlockedTrsm(Side side, Uplo uplo, Op op, Diag diag, const char (&letters)[4], const S* A, int lda, S* B, int ldb,
-              int n, int sides, S* work)
+              int n, int sides, S* work, const Loop& loop)
       : left_(side == Side::left),
         lower_(uplo == Uplo::lower),
         plain_(op == Op::none),
@@ -65,18 +71,20 @@ class BlockedTrsm {
         n_(n),
         sides_(sides),
         nb_(block(n)),
-        inverse_(work),
-        copy_(work + std::size_t(nb_) * std::size_t(n)) {}
+        work_(work),
+        loop_(loop) {}
 
-  void run() {
-    for (int i = 0; i < n_; i += nb_) invert(i, std::min(nb_, n_ - i));
-    solve(0, n_);
-  }
+  void run() { solve(0, n_); }
 
  private:
-  static constexpr int most = 32;
-  static constexpr R hard = R(300);  ///< bound of the condition of a block that is inverted
-  static int block(int n) { return n < 384 ? 16 : most; }
+  static constexpr R hard = R(300);  ///< bound of the condition of a tile that is inverted
+
+  /// Order of the blocks: of reals at most that of packed triangles, as even as whole tiles allow.
+  static int block(int n) {
+    if constexpr (is_complex<S>) return n < 384 ? 16 : 32;
+    const int parts = (n + largest_packed - 1) / largest_packed;
+    return whole_tiles((n + parts - 1) / parts);
+  }
   static R size(const S& x) {
     if constexpr (is_complex<S>)
       return std::abs(x.real()) + std::abs(x.imag());
@@ -84,23 +92,35 @@ class BlockedTrsm {
       return std::abs(x);
   }
 
-  S* diagonal(int i) const { return inverse_ + std::size_t(nb_) * std::size_t(i); }
   const S* at(int i, int j) const { return A_ + i + std::ptrdiff_t(j) * lda_; }
+  S* side(int i) const { return left_ ? B_ + i : B_ + std::ptrdiff_t(i) * ldb_; }
 
-  /// The inverse of the diagonal block from i on; its first entry is NaN where trsm has to do it.
-  void invert(int i, int w) {
-    S* const D = diagonal(i);
+  /// D = the inverse of the triangle of order w, or of its transpose, at i; false where it has to be left to trsm.
+  bool invert(int i, int w, bool transposed, S* D, int ldd) const {
     R before = 0;
-    for (int j = 0; j < w; ++j) {
-      S* const d = D + j * nb_;
-      std::fill_n(d, nb_, S(0));
+    for (int j = 0; j < w; ++j)
       for (int k = lower_ ? j : 0; k < (lower_ ? w : j + 1); ++k) {
-        d[k] = unit_ && k == j ? S(1) : *at(i + k, i + j);
-        before = std::max(before, size(d[k]));
+        const S x = unit_ && k == j ? S(1) : *at(i + k, i + j);
+        D[transposed ? j + k * ldd : k + j * ldd] = x;
+        before = std::max(before, size(x));
       }
+    const R after = invert_triangle(lower_ != transposed, w, D, std::ptrdiff_t(ldd));
+    return before * after <= hard;
+  }
+
+  /// Packs the triangle L of tiles.hpp; false where it has to be left to trsm.
+  bool pack(int i, int w, bool transposed, bool lower) const {
+    const int padded = whole_tiles(w);
+    for (int p = 0; p < w; p += tile) {
+      S* const panel = work_ + p * padded;
+      const int m = std::min(tile, w - p);
+      for (int q = lower ? 0 : p + tile; q < (lower ? p : w); q += tile)
+        pack_tile(transposed, m, std::min(tile, w - q), transposed ? at(i + q, i + p) : at(i + p, i + q),
+                  std::ptrdiff_t(lda_), panel + q * tile);
+      std::fill_n(panel + p * tile, tile * tile, S(0));
+      if (!invert(i + p, m, transposed, panel + p * tile, tile)) return false;
     }
-    const R after = invert_triangle(lower_, w, D, std::ptrdiff_t(nb_));
-    if (!(before * after <= hard)) D[0] = S(std::numeric_limits<R>::quiet_NaN());
+    return true;
   }
 
   void gemm(char ta, char tb, int m, int n, int k, S alpha, const S* A, int lda, const S* B, int ldb, S beta, S* to,
@@ -109,26 +129,43 @@ class BlockedTrsm {
   }
 
   void solve_block(int i, int w) {
-    const S* const D = diagonal(i);
-    const S one(1), zero(0);
-    S* const b = left_ ? B_ + i : B_ + std::ptrdiff_t(i) * ldb_;
+    S* const b = side(i);
     const int m = left_ ? w : sides_, n = left_ ? sides_ : w;
-    if (D[0] != D[0]) {
-      Routines<S>::trsm(&letters_[0], &letters_[1], &letters_[2], &letters_[3], &m, &n, &one, at(i, i), &lda_, b, &ldb_,
-                        1, 1, 1, 1);
-      return;
+    if constexpr (is_complex<S>) {
+      std::fill_n(work_, nb_ * nb_, S(0));
+      if (invert(i, w, false, work_, nb_)) {
+        const S one(1), zero(0);
+        S* const copy = work_ + nb_ * nb_;
+        for (int j = 0; j < n; ++j) std::copy_n(b + std::ptrdiff_t(j) * ldb_, m, copy + std::ptrdiff_t(j) * m);
+        if (left_)
+          gemm(letters_[2], 'N', m, n, w, one, work_, nb_, copy, m, zero, b, ldb_);
+        else
+          gemm('N', letters_[2], m, n, w, one, copy, m, work_, nb_, zero, b, ldb_);
+        return;
+      }
+    } else {
+      const bool transposed = left_ != plain_, lower = lower_ != transposed;
+      if (pack(i, w, transposed, lower)) {
+        constexpr int wide = 32;  // sides of one piece
+        const std::ptrdiff_t apart = left_ ? ldb_ : 1;
+        loop_((sides_ + wide - 1) / wide, double(w) * w * wide / 8, [&](int piece) {
+          const int first = piece * wide;
+          solve_packed(left_, lower, w, work_, b + first * apart, std::ptrdiff_t(ldb_), std::min(wide, sides_ - first));
+        });
+        return;
+      }
     }
-    for (int j = 0; j < n; ++j) std::copy_n(b + std::ptrdiff_t(j) * ldb_, m, copy_ + std::ptrdiff_t(j) * m);
-    if (left_)
-      gemm(letters_[2], 'N', m, n, w, one, D, nb_, copy_, m, zero, b, ldb_);
-    else
-      gemm('N', letters_[2], m, n, w, one, copy_, m, D, nb_, zero, b, ldb_);
+    const S one(1);
+    Routines<S>::trsm(&letters_[0], &letters_[1], &letters_[2], &letters_[3], &m, &n, &one, at(i, i), &lda_, b, &ldb_,
+                      1, 1, 1, 1);
   }
 
   /// Rows (columns) [i, i + w) of B, those that they depend on being done.
   void solve(int i, int w) {
-    if (w <= nb_) return solve_block(i, w);
-    const int h = (w / 2 + nb_ - 1) / nb_ * nb_, r = w - h;
+    // What does not fill a tile of reals goes alone: gemm beside it costs less than filling up.
+    const bool odd = !is_complex<S> && w > tile && w % tile != 0;
+    if (w <= nb_ && !odd) return solve_block(i, w);
+    const int h = w <= nb_ ? w / tile * tile : (w / 2 + nb_ - 1) / nb_ * nb_, r = w - h;
     // The block of op(A) beside the diagonal: below it where op(A) is lower.
     const S* const off = lower_ ? at(i + h, i) : at(i, i + h);
     const bool forward = (lower_ == plain_) == left_;  // the first half is done first
@@ -136,10 +173,9 @@ class BlockedTrsm {
               second_w = forward ? r : h;
     solve(first, first_w);
     if (left_)
-      gemm(letters_[2], 'N', second_w, sides_, first_w, S(-1), off, lda_, B_ + first, ldb_, S(1), B_ + second, ldb_);
+      gemm(letters_[2], 'N', second_w, sides_, first_w, S(-1), off, lda_, side(first), ldb_, S(1), side(second), ldb_);
     else
-      gemm('N', letters_[2], sides_, second_w, first_w, S(-1), B_ + std::ptrdiff_t(first) * ldb_, ldb_, off, lda_, S(1),
-           B_ + std::ptrdiff_t(second) * ldb_, ldb_);
+      gemm('N', letters_[2], sides_, second_w, first_w, S(-1), side(first), ldb_, off, lda_, S(1), side(second), ldb_);
     solve(second, second_w);
   }
 
@@ -148,7 +184,8 @@ class BlockedTrsm {
   const S* A_;
   S* B_;
   int lda_, ldb_, n_, sides_, nb_;
-  S *inverse_, *copy_;
+  S* work_;
+  const Loop& loop_;
 };
 
 }  // namespace frechet::backend::lapack
