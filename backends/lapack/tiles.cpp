@@ -13,9 +13,6 @@ FRECHET_CLONES void pack_tile(bool transposed, int m, int n, const T* A, std::pt
   if (transposed)
     for (int i = 0; i < m; ++i)
       for (int j = 0; j < n; ++j) P[i + j * tile] = A[j + i * lda];
-  else if (m == tile)
-    for (int j = 0; j < n; ++j)
-      for (int i = 0; i < tile; ++i) P[i + j * tile] = A[i + j * lda];
   else
     for (int j = 0; j < n; ++j)
       for (int i = 0; i < m; ++i) P[i + j * tile] = A[i + j * lda];
@@ -23,8 +20,7 @@ FRECHET_CLONES void pack_tile(bool transposed, int m, int n, const T* A, std::pt
 
 namespace {
 
-// Both by `sums` vectors at once, which are as many as the registers hold. Columns or rows of B that do not fill whole
-// tiles go through a buffer.
+// Both by `sums` vectors at once. Columns or rows of B that do not fill whole tiles go through a buffer.
 
 template <class T, int sums>
 FRECHET_CLONES void solve_left(bool lower, int w, const T* P, T* B, std::ptrdiff_t ldb, int n) {
@@ -164,6 +160,7 @@ bool many_registers() {
 
 template <class T>
 void solve_packed(bool left, bool lower, int w, const T* P, T* B, std::ptrdiff_t ldb, int n) {
+  // From the left, sums wait for what was just stored: twice as many hide that. From the right 8 were faster than 16.
   if (many_registers())
     left ? solve_left<T, 16>(lower, w, P, B, ldb, n) : solve_right<T, 8>(lower, w, P, B, ldb, n);
   else

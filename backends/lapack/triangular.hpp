@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 // Triangular solves at the speed of gemm. The trsm of common BLAS libraries runs at half of it at n = 100 .. 1000; here
 // tiles on the diagonal are inverted first, and all else is gemm, by halves: that of the library, and within blocks of
@@ -146,7 +145,8 @@ class BlockedTrsm {
     } else {
       const bool transposed = left_ != plain_, lower = lower_ != transposed;
       if (pack(i, w, transposed, lower)) {
-        constexpr int wide = 32;  // sides of one piece
+        constexpr int wide =
+            32;  // sides of one piece; eight of its operations take the time of one in Loop's other uses
         const std::ptrdiff_t apart = left_ ? ldb_ : 1;
         loop_((sides_ + wide - 1) / wide, double(w) * w * wide / 8, [&](int piece) {
           const int first = piece * wide;
