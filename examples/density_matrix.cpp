@@ -21,7 +21,8 @@ namespace {
 /// The inverse of the lower Cholesky factor of S = L L^T.
 Matrix inverse_cholesky(const Matrix& S) {
   const int n = static_cast<int>(S.extent(0));
-  const Matrix L("L", n, n), X("X", n, n);
+  const Matrix L("L", n, n);
+  Matrix X("X", n, n);
   for (int j = 0; j < n; ++j)
     for (int i = j; i < n; ++i) {
       double x = S(i, j);

@@ -29,7 +29,7 @@ struct LogLikelihood {
 };
 
 Scalar scalar(double x) {
-  const Scalar view("scalar");
+  Scalar view("scalar");
   view() = x;
   return view;
 }

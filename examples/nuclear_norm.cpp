@@ -33,7 +33,7 @@ struct Completion {
 };
 
 Matrix matrix(int rows, int cols, std::initializer_list<double> entries) {
-  const Matrix A("A", rows, cols);
+  Matrix A("A", rows, cols);
   std::copy(entries.begin(), entries.end(), A.data());  // row by row: the layout of Views on the host
   return A;
 }

@@ -27,14 +27,14 @@ class Bidiagonalization {
   /// Scratch entries for m x n, m >= n.
   static std::size_t scratch(int m, int n) {
     const std::size_t M = m, N = n;
-    const std::size_t both = 2 * panel(n);
+    const std::size_t both = 2 * std::size_t(panel(n));
     return both * (M + N) + 2 * both + pieces(n) * M;
   }
 
   /// A becomes the reflectors, d and e the diagonal and the one above it.
   Bidiagonalization(int m, int n, T* A, int lda, T* d, T* e, T* tauq, T* taup, T* work, const Loop& loop)
       : m_(m), n_(n), lda_(lda), A_(A), d_(d), e_(e), tauq_(tauq), taup_(taup), P_(work), loop_(loop) {
-    const std::ptrdiff_t both = 2 * panel(n);
+    const std::ptrdiff_t both = 2 * std::ptrdiff_t(panel(n));
     W_ = P_ + both * m;
     less_ = W_ + both * n;
     sums_ = less_ + both;

@@ -199,7 +199,7 @@ class BlockedSvd {
     reduce(rows, B, ldb, s);
     const R size = normalize(n_, s, e_);
     // Real vectors in the memory of U and Vh.
-    const int scalars = sizeof(S) / sizeof(R), ldr = ldu * scalars, ldw = ldv * scalars;
+    const int scalars = is_complex<S> ? 2 : 1, ldr = ldu * scalars, ldw = ldv * scalars;
     R *const left = reinterpret_cast<R*>(U), *const right = reinterpret_cast<R*>(Vh);
     Divide divide(n_, s, e_, left, ldr, right, ldw, divide_, integers_, loop_);
     const int info = divide.solve(n_);

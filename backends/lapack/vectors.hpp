@@ -21,8 +21,8 @@ namespace frechet::backend::lapack {
 template <class T>
 struct Vector {
   static constexpr int bytes = 64, lanes = bytes / sizeof(T);
-  typedef T Type __attribute__((vector_size(bytes)));
-  typedef T Loose __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
+  using Type __attribute__((vector_size(bytes))) = T;
+  using Loose __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias)) = T;
 };
 
 }  // namespace frechet::backend::lapack

@@ -94,6 +94,7 @@ struct DualRef {
     if (tangent) *tangent = x.tangent;
     return *this;
   }
+  // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): get() is a copy of both numbers, and nothing is owned
   KOKKOS_FUNCTION const DualRef& operator=(const DualRef& x) const { return *this = x.get(); }
   template <class X>
   KOKKOS_FUNCTION const DualRef& operator+=(const X& x) const {

@@ -72,8 +72,8 @@ struct Plan {
   void place();
   int new_slot(const Type& type);
   int new_diagnoses(int node, const char* rule);
-  Step value_step(int node, const Needs& needs) const;
-  Step jvp_step(int node, const Needs& needs);
+  Step value_step(int k, const Needs& need) const;
+  Step jvp_step(int k, const Needs& need);
 
   int n_;
 };
