@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "checks.hpp"
+#include "context.hpp"
 #include "counting.hpp"
 
 #include <atomic>
@@ -9,6 +10,37 @@
 
 namespace frechet::test {
 namespace {
+
+#if FRECHET_POISONS
+
+// --- scratch under the address sanitizer ----------------------------------------------------------------------------
+
+TEST(Scratch, only_what_was_taken_may_be_used) {
+  const Kokkos::DefaultHostExecutionSpace exec;
+  detail::Arena<Kokkos::DefaultHostExecutionSpace::memory_space> arena;
+  const auto mark = arena.mark();
+  const auto within = [](const char* p, int n) {
+    for (int i = 0; i < n; ++i)
+      if (__asan_address_is_poisoned(p + i)) return i;
+    return n;
+  };
+  for (const int bytes : {1, 100, 128, 1000, 1 << 17}) {  // the last needs a chunk of its own
+    const char* const p = static_cast<const char*>(arena.take(static_cast<std::size_t>(bytes)));
+    EXPECT_EQ(within(p, bytes + 1), bytes);
+  }
+  arena.rewind(mark, exec);  // now one chunk for all
+  const char* const p = static_cast<const char*>(arena.take(8));
+  const auto inner = arena.mark();
+  const char* const q = static_cast<const char*>(arena.take(8));
+  EXPECT_EQ(within(q, 9), 8);
+  arena.rewind(inner, exec);
+  EXPECT_EQ(within(p, 9), 8);
+  EXPECT_EQ(within(q, 1), 0);
+  arena.rewind(mark, exec);
+  EXPECT_EQ(within(p, 1), 0);
+}
+
+#endif
 
 // --- several threads ------------------------------------------------------------------------------------------------
 
