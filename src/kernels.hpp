@@ -129,27 +129,37 @@ void gemm_triangle(Context<Exec>& ctx, Uplo uplo, Op opa, Op opb, S alpha, Batch
   }
 }
 
-/// C = alpha A W + C for upper triangular W with zeros stored below: by block columns, so that few of them are
-/// multiplied.
+/// Order of the triangles on the diagonal that products by halves take whole, and of the first half.
+template <class Exec>
+int whole_triangle() {
+  return device_loops<Exec> ? 1024 : 32;  // a device runs one large product faster than several small ones
+}
+inline int first_half(int n) { return (n / 2 + 15) / 16 * 16; }
+
+/// C = alpha A W + C for upper triangular W with zeros stored below: by halves, [A1 A2] [W1 V; 0 W2].
 template <class Exec, class S>
 void gemm_by_upper(Context<Exec>& ctx, S alpha, Batch<const S> A, Batch<const S> W, Batch<S> C) {
-  const int n = W.cols, step = block_step<Exec>(n);
-  for (int j = 0; j < n; j += step) {
-    const int w = n - j < step ? n - j : step, k = j + w;
-    gemm<Exec, S>(ctx, Op::none, Op::none, alpha, A.block(0, 0, A.rows, k), W.block(0, j, k, w), S(1),
-                  C.block(0, j, C.rows, w));
-  }
+  const int n = W.cols, m = A.rows;
+  if (n <= whole_triangle<Exec>()) return gemm<Exec, S>(ctx, Op::none, Op::none, alpha, A, W, S(1), C);
+  const int h = first_half(n), r = n - h;
+  const auto A1 = A.block(0, 0, m, h);
+  const auto C2 = C.block(0, h, m, r);
+  gemm_by_upper<Exec, S>(ctx, alpha, A1, W.block(0, 0, h, h), C.block(0, 0, m, h));
+  gemm<Exec, S>(ctx, Op::none, Op::none, alpha, A1, W.block(0, h, h, r), S(1), C2);
+  gemm_by_upper<Exec, S>(ctx, alpha, A.block(0, h, m, r), W.block(h, h, r, r), C2);
 }
 
-/// C = alpha W B + C for lower triangular W with zeros stored above: by block rows.
+/// C = alpha W B + C for lower triangular W with zeros stored above: by halves, [W1 0; V W2] [B1; B2].
 template <class Exec, class S>
 void gemm_by_lower(Context<Exec>& ctx, S alpha, Batch<const S> W, Batch<const S> B, Batch<S> C) {
-  const int n = W.rows, step = block_step<Exec>(n);
-  for (int i = 0; i < n; i += step) {
-    const int w = n - i < step ? n - i : step, k = i + w;
-    gemm<Exec, S>(ctx, Op::none, Op::none, alpha, W.block(i, 0, w, k), B.block(0, 0, k, B.cols), S(1),
-                  C.block(i, 0, w, C.cols));
-  }
+  const int n = W.rows, m = B.cols;
+  if (n <= whole_triangle<Exec>()) return gemm<Exec, S>(ctx, Op::none, Op::none, alpha, W, B, S(1), C);
+  const int h = first_half(n), r = n - h;
+  const auto B1 = B.block(0, 0, h, m);
+  const auto C2 = C.block(h, 0, r, m);
+  gemm_by_lower<Exec, S>(ctx, alpha, W.block(0, 0, h, h), B1, C.block(0, 0, h, m));
+  gemm<Exec, S>(ctx, Op::none, Op::none, alpha, W.block(h, 0, r, h), B1, S(1), C2);
+  gemm_by_lower<Exec, S>(ctx, alpha, W.block(h, h, r, r), B.block(h, 0, r, m), C2);
 }
 
 /// Product of triangles: B = op(A) B for lower triangular B (left), B = B op(A) for upper triangular B (right). Zeros
@@ -161,7 +171,7 @@ void multiply_triangles(Context<Exec>& ctx, Side side, Uplo uplo, Op op, Diag di
   constexpr int nb = 64;
   const int n = B.rows;
   if (device_loops<Exec> || n <= nb) return trmm<Exec, S>(ctx, side, uplo, op, diag, S(1), A, B);
-  const int h = (n / 2 + 15) / 16 * 16, r = n - h;
+  const int h = first_half(n), r = n - h;
   const auto A1 = A.block(0, 0, h, h), A2 = A.block(h, h, r, r);
   const auto off = uplo == Uplo::lower ? A.block(h, 0, r, h) : A.block(0, h, h, r);
   const bool lower = (uplo == Uplo::lower) == (op == Op::none);  // op(A)
@@ -202,7 +212,7 @@ template <class Exec, class S>
 void gemm_hermitian(Context<Exec>& ctx, Op opa, Op opb, Batch<const S> A, Batch<const S> B, Batch<S> C) {
   const int n = C.rows;
   gemm_triangle<Exec, S>(ctx, Uplo::lower, opa, opb, S(1), A, B, S(0), C);
-  for_each_part(
+  for_each_part_across(
       ctx, "frechet::mirror", n, n, C.count, KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = conj(C(b, j, i)); },
       KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = make_scalar<S>(real(C(b, i, j)), 0); },
       KOKKOS_LAMBDA(int, int, int){});

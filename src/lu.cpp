@@ -95,6 +95,21 @@ void split(Context<Exec>& ctx, const Batch<const S>& K, const Batch<S>& lower, c
         KOKKOS_LAMBDA(int b, int i, int j) { upper(b, i, j) = S(0); });
 }
 
+/// An m x n matrix in the memory of the output that has its shape, if there is one.
+template <class Exec, class S>
+Batch<S> in_output(Context<Exec>& ctx, const Batch<S>& lower, const Batch<S>& upper, int m, int n, int count) {
+  return m <= n && upper ? upper : m >= n && lower ? lower : ctx.template matrix<S>(m, n, count);
+}
+/// split of a matrix from in_output.
+template <class Exec, class S>
+void split_output(Context<Exec>& ctx, const Batch<S>& K, const Batch<S>& lower, const Batch<S>& upper, S diagonal) {
+  if (lower && upper && K.rows == K.cols) return split<Exec, S>(ctx, K, lower, upper, diagonal);
+  const bool in_lower = lower && !(K.rows <= K.cols && upper);  // then last: it overwrites K
+  if (!in_lower) split<Exec, S>(ctx, K, lower, {}, diagonal);
+  split<Exec, S>(ctx, K, {}, upper, diagonal);
+  if (in_lower) split<Exec, S>(ctx, K, lower, {}, diagonal);
+}
+
 /// The triangles of L and U that belong to rows and columns from h on.
 template <class S>
 Batch<S> rest(const Batch<S>& A, int h) {
@@ -106,7 +121,7 @@ Batch<S> rest(const Batch<S>& A, int h) {
 template <class Exec>
 int split_at(int k) {
   constexpr int whole = device_loops<Exec> ? 512 : 32;
-  return k <= whole ? k : (k / 2 + 15) / 16 * 16;
+  return k <= whole ? k : first_half(k);
 }
 
 /// triangle of A -= that of B
@@ -252,20 +267,13 @@ void lu(Context<Exec>& ctx, Strided<const S> A, Strided<S> L, Strided<S> U, Stri
   Diagnosis* d = diagnoses(ctx, o.diagnostics, count);
   Output<Exec, S> l(ctx, L), u(ctx, U);
   Output<Exec, int> p(ctx, perm);
-  // Factorise in the memory of the output that has the shape of A; the other one is split off.
-  const Batch<S> work = m <= n && u ? u.batch : m >= n && l ? l.batch : ctx.template matrix<S>(m, n, count);
+  const auto work = in_output(ctx, l.batch, u.batch, m, n, count);
   load_checked(ctx, A, work, d, false);
   int* pivots = ctx.template take<int>(static_cast<std::size_t>(k) * count);
   int* info = ctx.template take<int>(count);
   backend::getrf<Exec, S>(ctx, work, pivots, info, o.driver);
   if (p) permutation(ctx, pivots, k, p.batch);
-  if (l && u && m == n) {
-    split<Exec, S>(ctx, work, l.batch, u.batch, S(1));
-  } else {
-    if (work.data != l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));
-    split<Exec, S>(ctx, work, {}, u.batch, S(1));
-    if (work.data == l.batch.data) split<Exec, S>(ctx, work, l.batch, {}, S(1));  // last: it overwrites the work
-  }
+  split_output<Exec, S>(ctx, work, l.batch, u.batch, S(1));
   l.commit(d);
   u.commit(d);
   p.commit();
@@ -287,14 +295,14 @@ void lu_jvp(Context<Exec>& ctx, Strided<const S> L, Strided<const S> U, Strided<
   const auto vL = input(ctx, L);
   const auto vU = input(ctx, U);
   check_pivots<Exec, S>(ctx, vU, m, d);
-  const auto M = ctx.template matrix<S>(m, n, count);
+  const auto M = in_output(ctx, l.batch, u.batch, m, n, count);
   gather_rows(ctx, input(ctx, perm), dA, M);
   const auto safe = safe_factor<Exec, S>(ctx, vU, m);
   if (m == n && split_at<Exec>(n) == n) {
     jvp_square<Exec, S>(ctx, vL, safe, M, l.batch, u.batch);
   } else {
     jvp_blocks<Exec, S>(ctx, vL, safe, M);
-    split<Exec, S>(ctx, M, l.batch, u.batch, S(0));
+    split_output<Exec, S>(ctx, M, l.batch, u.batch, S(0));
   }
   l.commit(d);
   u.commit(d);

@@ -48,11 +48,25 @@ void with_unit_stride(const Batch<S>& A, const F& f) {
   f(A);
 }
 
+/// f(A, ...) for a function that does not care which of two indices is the row: with all as Batch where they have the
+/// strides of one, as they are or transposed (row-major matrices).
+template <class F, class S, class... T>
+void in_memory_order(const F& f, const Strided<S>& A, const Strided<T>&... B) {
+  if (in_normal_form(A) && (in_normal_form(B) && ...))
+    f(as_batch(A), as_batch(B)...);
+  else if (A.cols > 1 && in_normal_form(A.transposed()) && (in_normal_form(B.transposed()) && ...))
+    f(as_batch(A.transposed()), as_batch(B.transposed())...);
+  else
+    f(A, B...);
+}
+
 template <class Exec, class From, class To>
 void copy_entries(Context<Exec>& ctx, const From& from, const To& to) {
-  for_each_entry(
-      ctx, "frechet::copy", to.rows, to.cols, to.count,
-      KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, i, j); });
+  const auto entry = KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, i, j); };
+  if constexpr (requires { from.row_stride; })
+    for_each_entry_across(ctx, "frechet::copy", to.rows, to.cols, to.count, entry);
+  else
+    for_each_entry(ctx, "frechet::copy", to.rows, to.cols, to.count, entry);
 }
 /// B = A, entry by entry.
 template <class Exec, class From, class To>

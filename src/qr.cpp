@@ -37,7 +37,7 @@ void note_rank(Context<Exec>& ctx, const Batch<const S>& R, int m, Diagnosis* d)
       ctx, "frechet::qr::rank", k, k, R.count,
       KOKKOS_LAMBDA(int b, int i, int j, Max<T>& acc) { acc.add(abs1(R(b, i, j))); },
       KOKKOS_LAMBDA(int b, int j, const Max<T>& acc) {
-        counted[std::int64_t(b) * k + j] = abs1(R(b, j, j)) > T(longest) * epsilon<S> * acc.value;
+        counted[std::int64_t(b) * k + j] = abs1(R(b, j, j)) > T(longest) * epsilon<S> * acc.value();
       },
       true);
   reduce_matrices<Sum<int>>(
@@ -123,7 +123,7 @@ void qr_jvp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
     trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR, B);
     const auto C = ctx.template matrix<S>(n, n, count);
     gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, B, S(0), C);
-    for_each_part(
+    for_each_part_across(
         ctx, "frechet::qr::W", n, n, count,
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = C(b, i, j) + conj(C(b, j, i)); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, i) = make_scalar<S>(real(C(b, i, j)), 0); },
@@ -140,7 +140,7 @@ void qr_jvp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
     const auto D = ctx.template matrix<S>(m, m, count);
     copy(ctx, C.block(0, 0, m, m), D);
     trsm<Exec, S>(ctx, Side::right, Uplo::upper, Op::none, Diag::nonunit, S(1), vR.block(0, 0, m, m), D);
-    for_each_part(
+    for_each_part_across(
         ctx, "frechet::qr::Omega", m, m, count, KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = -conj(D(b, j, i)); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, i) = make_scalar<S>(0, imag(D(b, i, j))); },
         KOKKOS_LAMBDA(int b, int i, int j) { W(b, i, j) = D(b, i, j); });
@@ -181,7 +181,7 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
       copy(ctx, gQ, out.batch);
       gemm_triangle<Exec, S>(ctx, Uplo::upper, Op::adjoint, Op::none, S(-1), vQ, out.batch, S(bool(gR)), M);
     }
-    for_each_part(
+    for_each_part_across(
         ctx, "frechet::qr::Y", n, n, count, KOKKOS_LAMBDA(int, int, int){},
         KOKKOS_LAMBDA(int b, int i, int j) { M(b, i, i) = make_scalar<S>(real(M(b, i, j)), 0); },
         KOKKOS_LAMBDA(int b, int i, int j) { M(b, i, j) = conj(M(b, j, i)); });  // Y, in place
@@ -196,7 +196,7 @@ void qr_vjp(Context<Exec>& ctx, Strided<const S> Q, Strided<const S> R, Strided<
       gemm<Exec, S>(ctx, Op::none, Op::adjoint, S(-1), G, vR, S(0), M);
     }
     if (gQ) gemm<Exec, S>(ctx, Op::adjoint, Op::none, S(1), vQ, input(ctx, gQ), S(bool(gR)), M);
-    for_each_part(
+    for_each_part_across(
         ctx, "frechet::qr::Y", m, m, count, KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = S(0); },
         KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, i) = make_scalar<S>(0, imag(M(b, i, j))); },
         KOKKOS_LAMBDA(int b, int i, int j) { Y(b, i, j) = M(b, i, j) - conj(M(b, j, i)); });

@@ -78,7 +78,7 @@ void divide_residual_reverse(Context<Exec>& ctx, bool rows, const Batch<S>& W, c
         if (!(abs1(x) <= noise) && q.within(s(b, c, 0), top)) acc.add(abs1(x) / level(b, c, 0));
       },
       KOKKOS_LAMBDA(int b, const Max<R>& acc) {
-        d[b].gauge = Kokkos::fmax(d[b].gauge, static_cast<double>(acc.value));
+        d[b].gauge = Kokkos::fmax(d[b].gauge, static_cast<double>(acc.value()));
       });
 }
 

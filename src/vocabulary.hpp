@@ -32,6 +32,18 @@ bool plain_loop(const Context<Exec>& ctx, std::int64_t entries) {
   return !device_loops<Exec> && (ctx.inline_loops() || entries < threads_from);
 }
 
+/// Before a loop over entries, which by contract do not depend on each other: an operand may be one of the others, and
+/// then a compiler that has to look for itself would use no vectors.
+#if defined(__CUDACC__)
+#define FRECHET_INDEPENDENT
+#elif defined(__clang__)
+#define FRECHET_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define FRECHET_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define FRECHET_INDEPENDENT
+#endif
+
 /// Host loop over one column: a function of its own, so that it is compiled once for the plain and the parallel loop.
 template <class F>
 struct EntriesOfColumn {
@@ -39,6 +51,7 @@ struct EntriesOfColumn {
   int rows, cols;
   [[gnu::noinline]] void run(int b, int j) const {
     const F g = f;  // a copy cannot alias what the loop writes
+    FRECHET_INDEPENDENT
     for (int i = 0; i < rows; ++i) g(b, i, j);
   }
   void operator()(std::int64_t c) const { run(static_cast<int>(c / cols), static_cast<int>(c % cols)); }
@@ -86,6 +99,44 @@ void for_each_entry(Context<Exec>& ctx, const char* label, int rows, int cols, i
   }
 }
 
+/// Host loop over a panel of columns, tile by tile: what a function reads at (j, i) is in cache when its neighbours
+/// are wanted, though columns apart.
+template <class F>
+struct TilesOfPanel {
+  static constexpr int tile = 8;
+  F f;
+  int rows, cols, panels;
+  [[gnu::noinline]] void run(int b, int first) const {
+    const F g = f;  // see EntriesOfColumn
+    const int end = first + tile < cols ? first + tile : cols;
+    for (int top = 0; top < rows; top += tile) {
+      const int bottom = top + tile < rows ? top + tile : rows;
+      for (int j = first; j < end; ++j) {
+        FRECHET_INDEPENDENT
+        for (int i = top; i < bottom; ++i) g(b, i, j);
+      }
+    }
+  }
+  void operator()(std::int64_t p) const { run(static_cast<int>(p / panels), static_cast<int>(p % panels) * tile); }
+};
+
+/// f(b, i, j) for every entry, for functions that read across columns.
+template <class Exec, class F>
+void for_each_entry_across(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
+  if constexpr (device_loops<Exec>) {
+    for_each_entry(ctx, label, rows, cols, count, f);
+  } else {
+    const int panels = (cols + TilesOfPanel<F>::tile - 1) / TilesOfPanel<F>::tile;
+    const std::int64_t all = std::int64_t(panels) * count;
+    if (all == 0 || rows == 0) return;
+    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+    const TilesOfPanel<F> panel{f, rows, cols, panels};
+    if (!plain_loop(ctx, std::int64_t(rows) * cols * count))
+      return Kokkos::parallel_for(label, Policy(ctx.exec(), 0, all), panel);
+    for (std::int64_t p = 0; p < all; ++p) panel(p);
+  }
+}
+
 /// f(b, j) for every column; `rows` only tells how much work a column is.
 template <class Exec, class F>
 void for_each_column(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
@@ -110,8 +161,10 @@ struct PartsOfColumn {
   int rows;
   KOKKOS_FUNCTION void operator()(int b, int j) const {
     const int d = j < rows ? j : rows;
+    FRECHET_INDEPENDENT
     for (int i = 0; i < d; ++i) above(b, i, j);
     if (j < rows) on(b, j, j);
+    FRECHET_INDEPENDENT
     for (int i = j + 1; i < rows; ++i) below(b, i, j);
   }
 };
@@ -142,6 +195,13 @@ void for_each_part(Context<Exec>& ctx, const char* label, int rows, int cols, in
     for_each_entry(ctx, label, rows, cols, count, PartOfEntry<Above, On, Below>{above, on, below});
 }
 
+/// The same for functions that read across columns.
+template <class Exec, class Above, class On, class Below>
+void for_each_part_across(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const Above& above,
+                          const On& on, const Below& below) {
+  for_each_entry_across(ctx, label, rows, cols, count, PartOfEntry<Above, On, Below>{above, on, below});
+}
+
 /// Kokkos reducer over a type with a neutral default value and a member join().
 template <class R>
 struct Join {
@@ -165,15 +225,16 @@ struct Sum {
   KOKKOS_FUNCTION void join(const Sum& other) { value += other.value; }
 };
 
-/// The largest value; a NaN wins and stays.
+/// The largest of values without a sign; a NaN wins and stays. Both hold for their bits as whole numbers too, whose
+/// comparison needs no branch.
 template <class T>
 struct Max {
   static constexpr int lanes = 4;
-  T value = T(0);
-  KOKKOS_FUNCTION void add(const T& x) {
-    if (!(x <= value)) value = value != value ? value : x;
-  }
-  KOKKOS_FUNCTION void join(const Max& other) { add(other.value); }
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  Bits bits = 0;
+  KOKKOS_FUNCTION void add(const T& x) { join({Kokkos::bit_cast<Bits>(x)}); }
+  KOKKOS_FUNCTION void join(const Max& other) { bits = bits < other.bits ? other.bits : bits; }
+  KOKKOS_FUNCTION T value() const { return Kokkos::bit_cast<T>(bits); }
 };
 
 /// Team kernel of both reductions below: one team per group, `inner` terms in it.
@@ -207,7 +268,9 @@ KOKKOS_INLINE_FUNCTION void accumulate_column(const Term& term, int b, int j, in
     R part[R::lanes];
     for (; i + R::lanes <= rows; i += R::lanes)
       for (int lane = 0; lane < R::lanes; ++lane) term(b, i + lane, j, part[lane]);
-    for (const R& p : part) acc.join(p);
+    for (int apart = R::lanes / 2; apart > 0; apart /= 2)
+      for (int lane = 0; lane < apart; ++lane) part[lane].join(part[lane + apart]);
+    acc.join(part[0]);
   }
   for (; i < rows; ++i) term(b, i, j, acc);
 }
@@ -220,7 +283,8 @@ struct ReduceColumn {
   bool upper;
   KOKKOS_FUNCTION void operator()(int b, int j) const {
     R acc;
-    accumulate_column(term, b, j, upper && j < rows ? j + 1 : rows, acc);
+    const Term own = term;  // see EntriesOfColumn
+    accumulate_column(own, b, j, upper && j < rows ? j + 1 : rows, acc);
     finish(b, j, acc);
   }
 };
@@ -275,7 +339,8 @@ struct ReduceMatrix {
   int rows, cols;
   KOKKOS_FUNCTION void operator()(int b, int) const {
     R acc;
-    for (int j = 0; j < cols; ++j) accumulate_column(term, b, j, rows, acc);
+    const Term own = term;  // see EntriesOfColumn
+    for (int j = 0; j < cols; ++j) accumulate_column(own, b, j, rows, acc);
     finish(b, acc);
   }
 };

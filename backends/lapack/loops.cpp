@@ -3,6 +3,8 @@
 
 #include "vectors.hpp"
 
+#include <algorithm>
+
 namespace frechet::backend::lapack {
 
 template <class T>
@@ -92,10 +94,15 @@ FRECHET_CLONES T invert_triangle(bool lower, int w, T* D, std::ptrdiff_t ldd) {
   FRECHET_VECTOR(T)
   constexpr int most = 32 / lanes;
   const int parts = (w + lanes - 1) / lanes;
-  V largest = {};
+  V before = {}, after = {};
+  const auto keep_larger = [](V& largest, const V& x) {
+    const V size = x < T(0) ? -x : x;
+    largest = largest < size ? size : largest;
+  };
   for (int step = 0; step < w; ++step) {
     const int j = lower ? w - 1 - step : step, from = lower ? j + 1 : 0, to = lower ? w : j;
     T* const d = D + j * ldd;
+    for (int p = 0; p < parts; ++p) keep_larger(before, FRECHET_LOAD(d + p * lanes));
     V y[most] = {};
     if (parts == 2) {  // the usual size: sums stay in registers
       V y0 = {}, y1 = {};
@@ -116,15 +123,14 @@ FRECHET_CLONES T invert_triangle(bool lower, int w, T* D, std::ptrdiff_t ldd) {
       FRECHET_STORE(d + p * lanes, y[p]);
     }
     d[j] = inverse;
-    for (int p = 0; p < parts; ++p) {
-      const V x = FRECHET_LOAD(d + p * lanes), size = x < T(0) ? -x : x;
-      largest = largest < size ? size : largest;
-    }
+    for (int p = 0; p < parts; ++p) keep_larger(after, FRECHET_LOAD(d + p * lanes));
   }
-  T result = 0;
-  for (int l = 0; l < lanes; ++l)
-    if (largest[l] > result) result = largest[l];
-  return result;
+  T largest_before = 0, largest_after = 0;
+  for (int l = 0; l < lanes; ++l) {
+    largest_before = std::max(largest_before, before[l]);
+    largest_after = std::max(largest_after, after[l]);
+  }
+  return largest_before * largest_after;
 }
 
 template <class T>

@@ -22,7 +22,7 @@ template <class T>
 void add_columns(int m, const T* A, std::ptrdiff_t lda, int n, const T* w, T* y);
 
 /// The inverse in place of a w x w triangle with zeros stored beyond it; rows up to the next multiple of 16 exist and
-/// are zero, w <= 32. Its largest entry.
+/// are zero, w <= 32. The largest entry times that of the inverse: within w^2, the condition.
 template <class T>
 T invert_triangle(bool lower, int w, T* D, std::ptrdiff_t ldd);
 

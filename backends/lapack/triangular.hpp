@@ -21,14 +21,16 @@
 
 namespace frechet::backend::lapack {
 
-/// As for reals (loops.hpp). Largest by |Re| + |Im|.
+/// As for reals (loops.hpp), by |Re| + |Im|.
 template <class T>
 T invert_triangle(bool lower, int w, Kokkos::complex<T>* D, std::ptrdiff_t ldd) {
   using S = Kokkos::complex<T>;
-  T largest = 0;
+  const auto size = [](const S& x) { return std::abs(x.real()) + std::abs(x.imag()); };
+  T before = 0, after = 0;
   for (int step = 0; step < w; ++step) {
     const int j = lower ? w - 1 - step : step, from = lower ? j + 1 : 0, to = lower ? w : j;
     S* const d = D + j * ldd;
+    for (int l = 0; l < w; ++l) before = std::max(before, size(d[l]));
     S y[32] = {};
     for (int k = from; k < to; ++k) {
       const S factor = d[k];
@@ -37,9 +39,9 @@ T invert_triangle(bool lower, int w, Kokkos::complex<T>* D, std::ptrdiff_t ldd) 
     }
     d[j] = S(1) / d[j];
     for (int l = from; l < to; ++l) d[l] = -y[l] * d[j];
-    for (int l = 0; l < w; ++l) largest = std::max(largest, std::abs(d[l].real()) + std::abs(d[l].imag()));
+    for (int l = 0; l < w; ++l) after = std::max(after, size(d[l]));
   }
-  return largest;
+  return before * after;
 }
 
 template <class S>
@@ -84,27 +86,22 @@ class BlockedTrsm {
     const int parts = (n + largest_packed - 1) / largest_packed;
     return whole_tiles((n + parts - 1) / parts);
   }
-  static R size(const S& x) {
-    if constexpr (is_complex<S>)
-      return std::abs(x.real()) + std::abs(x.imag());
-    else
-      return std::abs(x);
-  }
 
   const S* at(int i, int j) const { return A_ + i + std::ptrdiff_t(j) * lda_; }
   S* side(int i) const { return left_ ? B_ + i : B_ + std::ptrdiff_t(i) * ldb_; }
 
   /// D = the inverse of the triangle of order w, or of its transpose, at i; false where it has to be left to trsm.
   bool invert(int i, int w, bool transposed, S* D, int ldd) const {
-    R before = 0;
-    for (int j = 0; j < w; ++j)
-      for (int k = lower_ ? j : 0; k < (lower_ ? w : j + 1); ++k) {
-        const S x = unit_ && k == j ? S(1) : *at(i + k, i + j);
-        D[transposed ? j + k * ldd : k + j * ldd] = x;
-        before = std::max(before, size(x));
-      }
-    const R after = invert_triangle(lower_ != transposed, w, D, std::ptrdiff_t(ldd));
-    return before * after <= hard;
+    for (int j = 0; j < w; ++j) {
+      const S* const column = at(i, i + j);
+      const int from = lower_ ? j : 0, to = lower_ ? w : j + 1;
+      if (transposed)
+        for (int k = from; k < to; ++k) D[j + k * ldd] = column[k];
+      else
+        std::copy(column + from, column + to, D + from + j * ldd);
+      if (unit_) D[j + j * ldd] = S(1);
+    }
+    return invert_triangle(lower_ != transposed, w, D, std::ptrdiff_t(ldd)) <= hard;
   }
 
   /// Packs the triangle L of tiles.hpp; false where it has to be left to trsm.

@@ -47,17 +47,26 @@ void add(Context<Exec>& ctx, S alpha, const Strided<const S>& A, S beta, const S
       KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = alpha * A(b, i, j) + beta * B(b, i, j); });
 }
 
+template <class S>
+Strided<S> diagonal_of(const Strided<S>& A, int n) {
+  return {A.data, n, 1, A.count, A.row_stride + A.col_stride, 1, A.batch_stride};
+}
+
+template <class Exec, class S, class From>
+void total_of_entries(Context<Exec>& ctx, const From& A, const Strided<S>& s, Store store) {
+  const bool add = store == Store::accumulate;
+  reduce_matrices<Sum<S>>(
+      ctx, "frechet::sum", A.rows, A.cols, s.count,
+      KOKKOS_LAMBDA(int b, int i, int j, Sum<S>& acc) { acc.add(A(b, i, j)); },
+      KOKKOS_LAMBDA(int b, const Sum<S>& acc) { s(b, 0, 0) = add ? s(b, 0, 0) + acc.value : acc.value; });
+}
 /// s = sum of the entries of A, or of its diagonal; or s += ...
 template <class Exec, class S>
 void total(Context<Exec>& ctx, bool diagonal, const Strided<const S>& A, const Strided<S>& s, Store store) {
   if (!s) return;
-  const bool add = store == Store::accumulate, zero = !A;
-  reduce_matrices<Sum<S>>(
-      ctx, "frechet::sum", diagonal ? 1 : A.rows, A.cols, s.count,
-      KOKKOS_LAMBDA(int b, int i, int j, Sum<S>& acc) {
-        if (!zero) acc.add(A(b, diagonal ? j : i, j));
-      },
-      KOKKOS_LAMBDA(int b, const Sum<S>& acc) { s(b, 0, 0) = add ? s(b, 0, 0) + acc.value : acc.value; });
+  if (!A) return assign<Exec, S>(ctx, S(0), {}, s, store);
+  in_memory_order([&](const auto& x) { total_of_entries(ctx, x, s, store); },
+                  diagonal ? diagonal_of(A, A.rows < A.cols ? A.rows : A.cols) : A);
 }
 
 /// A = g 1 1^T or A = g I for a scalar in memory; or A += ...
@@ -95,7 +104,7 @@ Strided<S> on_batch(Strided<S> A, int count) {
 
 template <class S>
 Strided<S> part(const Strided<S>& A, const Region& r) {
-  if (r.diagonal) return {A.data, r.m, 1, A.count, A.row_stride + A.col_stride, 1, A.batch_stride};
+  if (r.diagonal) return diagonal_of(A, r.m);
   return A.block(r.i, r.j, r.m, r.n);
 }
 

@@ -123,7 +123,7 @@ KOKKOS_FUNCTION int jacobi_eigh(const Member& member, bool vectors, const Matrix
   const R largest = member
                         .template reduce<Largest>(
                             n, [&](int j, Largest& acc) { acc.add(largest_entry(Alone{}, n - j, A.column(j) + j)); })
-                        .value;
+                        .value();
   if (!detail::finite(largest)) {
     member.each(n, [&](int i) { w[i] = detail::not_a_number<R>(); });
     fill(member, A, detail::not_a_number<S>());
@@ -140,7 +140,8 @@ KOKKOS_FUNCTION int jacobi_eigh(const Member& member, bool vectors, const Matrix
   for (int sweep = 0; worst > settled && sweep < most_sweeps; ++sweep) {
     member.each(half, [&](int k) { scratch.pairs[k].worst = 0; });
     for (int round = 0; round + 1 < H.rows; ++round) rotate_round(member, round, scratch, V);
-    worst = member.template reduce<Largest>(half, [&](int k, Largest& acc) { acc.add(scratch.pairs[k].worst); }).value;
+    worst =
+        member.template reduce<Largest>(half, [&](int k, Largest& acc) { acc.add(scratch.pairs[k].worst); }).value();
   }
   member.each(n, [&](int i) { w[i] = scale * real(H(i, i)); });
   sort_columns(member, n, w, -1, V, Matrix<S>{});

@@ -77,7 +77,7 @@ KOKKOS_FUNCTION int orthogonalize_columns(const Member& member, const Matrix<S>&
           if (cosine > worst_of_pair[k]) worst_of_pair[k] = cosine;
         });
       });
-    worst = member.template reduce<Largest>(half, [&](int k, Largest& acc) { acc.add(worst_of_pair[k]); }).value;
+    worst = member.template reduce<Largest>(half, [&](int k, Largest& acc) { acc.add(worst_of_pair[k]); }).value();
   }
   return worst > settled ? 1 : 0;
 }
@@ -121,7 +121,7 @@ KOKKOS_FUNCTION int jacobi_svd(const Member& member, const Matrix<S>& A, const M
   const int m = A.rows, n = A.cols;
   const R largest =
       member.template reduce<Largest>(n, [&](int j, Largest& acc) { acc.add(largest_entry(Alone{}, m, A.column(j))); })
-          .value;
+          .value();
   if (!detail::finite(largest)) {
     member.each(n, [&](int i) { s[i] = detail::not_a_number<R>(); });
     if (U) fill(member, U, detail::not_a_number<S>());

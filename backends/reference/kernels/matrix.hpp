@@ -54,7 +54,7 @@ KOKKOS_INLINE_FUNCTION R power_of_two(R x) {
 template <class Member, class S>
 KOKKOS_FUNCTION Real<S> largest_entry(const Member& member, int n, const S* x) {
   using Largest = detail::Max<Real<S>>;
-  return member.template reduce<Largest>(n, [&](int i, Largest& acc) { acc.add(abs1(x[i])); }).value;
+  return member.template reduce<Largest>(n, [&](int i, Largest& acc) { acc.add(abs1(x[i])); }).value();
 }
 
 /// |x|_2, free of overflow and underflow.
