@@ -60,13 +60,24 @@ void in_memory_order(const F& f, const Strided<S>& A, const Strided<T>&... B) {
     f(A, B...);
 }
 
+template <class M>
+concept UnitStride = !requires(const M& A) {
+  A.row_stride;
+};
+
+/// f(b, i, j) for every entry of `to`, where f reads entry (i, j) of `from`: columns, or tiles where they may be apart.
+template <class Exec, class To, class From, class F>
+void for_each_pair(Context<Exec>& ctx, const char* label, const To& to, const From&, const F& f) {
+  if constexpr (UnitStride<To> && UnitStride<From>)
+    for_each_entry(ctx, label, to.rows, to.cols, to.count, f);
+  else
+    for_each_entry_across(ctx, label, to.rows, to.cols, to.count, f);
+}
+
 template <class Exec, class From, class To>
 void copy_entries(Context<Exec>& ctx, const From& from, const To& to) {
-  const auto entry = KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, i, j); };
-  if constexpr (requires { from.row_stride; })
-    for_each_entry_across(ctx, "frechet::copy", to.rows, to.cols, to.count, entry);
-  else
-    for_each_entry(ctx, "frechet::copy", to.rows, to.cols, to.count, entry);
+  for_each_pair(
+      ctx, "frechet::copy", to, from, KOKKOS_LAMBDA(int b, int i, int j) { to(b, i, j) = from(b, i, j); });
 }
 /// B = A, entry by entry.
 template <class Exec, class From, class To>

@@ -9,17 +9,20 @@
 namespace frechet::detail {
 namespace {
 
-/// to = alpha from, or to += alpha from
-template <class Exec, class S>
-void assign(Context<Exec>& ctx, S alpha, const Strided<const S>& from, const Strided<S>& to, Store store) {
-  if (!to) return;
+template <class Exec, class S, class From, class To>
+void assign_entries(Context<Exec>& ctx, S alpha, const From& from, const To& to, Store store) {
   const bool add = store == Store::accumulate, zero = !from;
-  if (zero && add) return;
-  for_each_entry(
-      ctx, "frechet::assign", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
+  for_each_pair(
+      ctx, "frechet::assign", to, from, KOKKOS_LAMBDA(int b, int i, int j) {
         const S x = zero ? S(0) : alpha * from(b, i, j);
         to(b, i, j) = add ? to(b, i, j) + x : x;
       });
+}
+/// to = alpha from, or to += alpha from
+template <class Exec, class S>
+void assign(Context<Exec>& ctx, S alpha, const Strided<const S>& from, const Strided<S>& to, Store store) {
+  if (!to || (!from && store == Store::accumulate)) return;
+  in_memory_order([&](const auto& y, const auto& x) { assign_entries(ctx, alpha, x, y, store); }, to, from);
 }
 
 template <class Exec, class S>
@@ -28,13 +31,19 @@ void assign_conjugate(Context<Exec>& ctx, const Strided<const S>& from, const St
   if (!to) return;
   const bool add = store == Store::accumulate, zero = !from;
   if (zero && add) return;
-  for_each_entry(
-      ctx, "frechet::conj", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
+  for_each_pair(
+      ctx, "frechet::conj", to, from, KOKKOS_LAMBDA(int b, int i, int j) {
         const S x = zero ? S(0) : conj(from(b, i, j));
         to(b, i, j) = add ? to(b, i, j) + x : x;
       });
 }
 
+template <class Exec, class S, class OfA, class OfB, class OfC>
+void add_entries(Context<Exec>& ctx, S alpha, const OfA& A, S beta, const OfB& B, const OfC& C) {
+  for_each_pair(
+      ctx, "frechet::add", C, A,
+      KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = alpha * A(b, i, j) + beta * B(b, i, j); });
+}
 /// C = alpha A + beta B
 template <class Exec, class S>
 void add(Context<Exec>& ctx, S alpha, const Strided<const S>& A, S beta, const Strided<const S>& B,
@@ -42,9 +51,8 @@ void add(Context<Exec>& ctx, S alpha, const Strided<const S>& A, S beta, const S
   if (!A) return assign<Exec, S>(ctx, beta, B, C, Store::overwrite);
   if (!B) return assign<Exec, S>(ctx, alpha, A, C, Store::overwrite);
   if (!C) return;
-  for_each_entry(
-      ctx, "frechet::add", C.rows, C.cols, C.count,
-      KOKKOS_LAMBDA(int b, int i, int j) { C(b, i, j) = alpha * A(b, i, j) + beta * B(b, i, j); });
+  in_memory_order([&](const auto& z, const auto& x, const auto& y) { add_entries(ctx, alpha, x, beta, y, z); }, C, A,
+                  B);
 }
 
 template <class S>

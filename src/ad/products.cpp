@@ -6,6 +6,7 @@
 #include "kernels.hpp"
 #include "operands.hpp"
 #include "ruled.hpp"
+#include "transfer.hpp"
 
 // Products, and norms. The text of each vjp serves dual numbers too. Absent operands count as zero.
 
@@ -24,34 +25,43 @@ void product(Context<Exec>& ctx, Op opa, const Strided<const S>& A, Op opb, cons
   out.commit();
 }
 
-/// s = Re tr(A^H B), or s += ...; in F, which is S or its real type: tr(A^H B) or its real part.
-template <class Exec, class F, class S>
-void dot(Context<Exec>& ctx, const Strided<const S>& A, const Strided<const S>& B, const Strided<F>& s, Store store) {
-  if (!s) return;
-  const bool add = store == Store::accumulate, zero = !A || !B;
+template <class Exec, class F, class Of>
+void dot_of_entries(Context<Exec>& ctx, const Of& A, const Of& B, const Strided<F>& s, Store store) {
+  const bool add = store == Store::accumulate;
   reduce_matrices<Sum<F>>(
       ctx, "frechet::inner", A.rows, A.cols, s.count,
       KOKKOS_LAMBDA(int b, int i, int j, Sum<F>& acc) {
-        if (zero) return;
-        const S x = conj(A(b, i, j)) * B(b, i, j);
+        const auto x = conj(A(b, i, j)) * B(b, i, j);
         acc.add(make_scalar<F>(real(x), imag(x)));
       },
       KOKKOS_LAMBDA(int b, const Sum<F>& acc) { s(b, 0, 0) = add ? F(s(b, 0, 0) + acc.value) : acc.value; });
 }
-
-/// to = f A (or conj(f) A) for a scalar f in memory, or to += ...
+/// s = Re tr(A^H B), or s += ...; in F, which is S or its real type: tr(A^H B) or its real part.
 template <class Exec, class F, class S>
-void multiply(Context<Exec>& ctx, bool conjugate, const Strided<const F>& f, const Strided<const S>& A,
-              const Strided<S>& to, Store store) {
-  if (!to) return;
+void dot(Context<Exec>& ctx, const Strided<const S>& A, const Strided<const S>& B, const Strided<F>& s, Store store) {
+  if (!s) return;
+  if (!A || !B) return transfer<Exec, F>(ctx, {}, s, store == Store::accumulate);
+  in_memory_order([&](const auto& x, const auto& y) { dot_of_entries(ctx, x, y, s, store); }, A, B);
+}
+
+template <class Exec, class S, class F, class Of, class To>
+void multiply_entries(Context<Exec>& ctx, bool conjugate, const Strided<const F>& f, const Of& A, const To& to,
+                      Store store) {
   const bool add = store == Store::accumulate, zero = !f || !A;
-  if (zero && add) return;
-  for_each_entry(
-      ctx, "frechet::multiply", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
+  for_each_pair(
+      ctx, "frechet::multiply", to, A, KOKKOS_LAMBDA(int b, int i, int j) {
         S x = S(0);
         if (!zero) x = (conjugate ? conj(F(f(b, 0, 0))) : F(f(b, 0, 0))) * A(b, i, j);
         to(b, i, j) = add ? S(to(b, i, j) + x) : x;
       });
+}
+/// to = f A (or conj(f) A) for a scalar f in memory, or to += ...
+template <class Exec, class F, class S>
+void multiply(Context<Exec>& ctx, bool conjugate, const Strided<const F>& f, const Strided<const S>& A,
+              const Strided<S>& to, Store store) {
+  if (!to || ((!f || !A) && store == Store::accumulate)) return;
+  in_memory_order([&](const auto& y, const auto& x) { multiply_entries<Exec, S, F>(ctx, conjugate, f, x, y, store); },
+                  to, A);
 }
 
 /// Which of two factors the rules of a bilinear operation read: each derivative needs the other factor.

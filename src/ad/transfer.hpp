@@ -26,15 +26,19 @@ void with_scalar(ScalarKind kind, const F& f) {
   }
 }
 
-/// to = from, or to += from; an absent `from` counts as zero.
-template <class Exec, class S>
-void transfer(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, bool add) {
+template <class Exec, class S, class From, class To>
+void transfer_entries(Context<Exec>& ctx, const From& from, const To& to, bool add) {
   const bool zero = !from;
-  for_each_entry(
-      ctx, "frechet::transfer", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
+  for_each_pair(
+      ctx, "frechet::transfer", to, from, KOKKOS_LAMBDA(int b, int i, int j) {
         const S x = zero ? S(0) : from(b, i, j);
         to(b, i, j) = add ? to(b, i, j) + x : x;
       });
+}
+/// to = from, or to += from; an absent `from` counts as zero.
+template <class Exec, class S>
+void transfer(Context<Exec>& ctx, const Strided<const S>& from, const Strided<S>& to, bool add) {
+  in_memory_order([&](const auto& y, const auto& x) { transfer_entries<Exec, S>(ctx, x, y, add); }, to, from);
 }
 
 template <class Exec>
