@@ -84,6 +84,18 @@ TEST_P(Lu, values) {
   check_values(f, Dense(0, 3, 2), lu(f, Dense(0, 3, 2)));
 }
 
+/// Sizes whose blocks are smaller than those of their parts, beside others: scratch has to suffice for both.
+TEST_P(Lu, values_where_blocks_change) {
+  const Flavour f = flavour();
+  Random random(66, complex());
+  for (const int n : {129, 145, 257, 258, 273}) {
+    const Dense A = random.matrix(n, n);
+    check_values(f, A, lu(f, A));
+  }
+  const Dense wide = random.matrix(129, 260);
+  check_values(f, wide, lu(f, wide));
+}
+
 // --- derivatives against each other ---------------------------------------------------------------------------------
 
 /// A matrix whose leading block has well-conditioned factors, rows in random order.

@@ -51,9 +51,9 @@ class BlockedTrsm {
 
   /// Where this is faster than trsm: order of the triangle, right sides.
   static bool pays(int n, int sides) { return n >= (is_complex<S> ? 32 : tile) && sides >= tile; }
-  /// Scratch entries.
+  /// Scratch entries, enough for any smaller triangle as well (their blocks may be larger).
   static std::size_t scratch(int n, int sides) {
-    const std::size_t w = block(n);
+    const std::size_t w = is_complex<S> ? block(n) : std::min(whole_tiles(n), largest_packed);
     return w * w + (is_complex<S> ? w * std::size_t(sides) : 0);
   }
 

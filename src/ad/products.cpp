@@ -150,12 +150,15 @@ void frobenius(Context<Exec>& ctx, const Strided<const S>& A, const Strided<Real
       },
       KOKKOS_LAMBDA(int b, const Norm<R>& acc) { s(b, 0, 0) = acc.value(); });
 }
-/// s = s / n, zero where n is
-template <class Exec, class R>
-void divide_by(Context<Exec>& ctx, const Strided<const R>& n, const Strided<R>& s) {
-  for_each_column(
-      ctx, "frechet::norm::jvp", 1, 1, s.count,
-      KOKKOS_LAMBDA(int b, int) { s(b, 0, 0) = n(b, 0, 0) > 0 ? R(s(b, 0, 0) / n(b, 0, 0)) : R(0); });
+template <class Exec, class Of, class R>
+void slope_of_norm(Context<Exec>& ctx, const Strided<const R>& n, const Of& A, const Of& dA, const Strided<R>& s) {
+  reduce_matrices<Sum<R>>(
+      ctx, "frechet::norm::jvp", A.rows, A.cols, s.count,
+      KOKKOS_LAMBDA(int b, int i, int j, Sum<R>& acc) {
+        const R norm = n(b, 0, 0);
+        if (norm != R(0)) acc.add(real(conj(A(b, i, j) / norm) * dA(b, i, j)));  // no over- or underflow
+      },
+      KOKKOS_LAMBDA(int b, const Sum<R>& acc) { s(b, 0, 0) = acc.value; });
 }
 /// to = (g / n) A, zero where n is; or to += ...
 template <class Exec, class T>
@@ -166,7 +169,7 @@ void normalise(Context<Exec>& ctx, const Strided<const Real<T>>& g, const Stride
   for_each_entry(
       ctx, "frechet::norm::vjp", to.rows, to.cols, to.count, KOKKOS_LAMBDA(int b, int i, int j) {
         // A / n first: neither it nor its tangent over- or underflows.
-        const T x = g && n(b, 0, 0) > 0 ? T(g(b, 0, 0) * (A(b, i, j) / n(b, 0, 0))) : T(0);
+        const T x = g && n(b, 0, 0) != 0 ? T(g(b, 0, 0) * (A(b, i, j) / n(b, 0, 0))) : T(0);
         to(b, i, j) = add ? T(to(b, i, j) + x) : x;
       });
 }
@@ -182,9 +185,12 @@ struct FrobeniusNorm final : Ruled<Exec, S, FrobeniusNorm<Exec, S>> {
     frobenius<Exec, S>(c.ctx, c.template in<S>(0), c.template out<R>(0));
   }
   void jvp(const Call<Exec>& c) const override {
+    const Strided<const S> A = c.template in<S>(0), dA = c.template din<S>(0);
     const Strided<R> ds = c.template dout<R>(0);
-    dot<Exec, R, S>(c.ctx, c.template in<S>(0), c.template din<S>(0), ds, Store::overwrite);
-    divide_by<Exec, R>(c.ctx, c.template out<R>(0), ds);
+    if (!ds) return;
+    if (!dA) return transfer<Exec, R>(c.ctx, {}, ds, false);
+    const Strided<const R> n = c.template out<R>(0);
+    in_memory_order([&](const auto& x, const auto& dx) { slope_of_norm(c.ctx, n, x, dx, ds); }, A, dA);
   }
   template <class T>
   void pull(const Call<Exec>& c) const {
