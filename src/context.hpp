@@ -33,7 +33,7 @@ class Arena {
     bytes = (bytes + 127) / 128 * 128 + 128;  // the tail keeps neighbours off shared cache lines
     if (chunks_.empty() || used_ + bytes > chunks_.back().size) add_chunk(bytes);
     void* p = chunks_.back().data + used_;
-    unpoison<Space>(p, asked);
+    asan_unpoison<Space>(p, asked);
     used_ += bytes;
     total_ += bytes;
     peak_ = total_ > peak_ ? total_ : peak_;
@@ -58,10 +58,10 @@ class Arena {
     total_ = m.total;
     if (m.chunk == chunks_.size()) {
       used_ = m.used;
-      if (!chunks_.empty()) poison<Space>(chunks_.back().data + used_, chunks_.back().size - used_);
+      if (!chunks_.empty()) asan_poison<Space>(chunks_.back().data + used_, chunks_.back().size - used_);
     } else if (m.total == 0 && chunks_.size() == 1) {
       used_ = 0;
-      poison<Space>(chunks_.back().data, chunks_.back().size);
+      asan_poison<Space>(chunks_.back().data, chunks_.back().size);
     } else if (m.total == 0) {  // outermost: merge. Older work may still use the chunks.
       exec.fence("frechet::Arena: growing the workspace");
       const std::size_t need = peak_;
@@ -83,12 +83,12 @@ class Arena {
     const std::size_t size = bytes < minimum ? minimum : bytes;
     auto* data = static_cast<char*>(Kokkos::kokkos_malloc<Space>("frechet::workspace", size));
     chunks_.push_back({data, size});
-    poison<Space>(data, size);
+    asan_poison<Space>(data, size);
     used_ = 0;
   }
   void release() {
     for (const Chunk& c : chunks_) {
-      unpoison<Space>(c.data, c.size);
+      asan_unpoison<Space>(c.data, c.size);
       Kokkos::kokkos_free<Space>(c.data);
     }
     chunks_.clear();

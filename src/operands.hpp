@@ -61,14 +61,14 @@ void in_memory_order(const F& f, const Strided<S>& A, const Strided<T>&... B) {
 }
 
 template <class M>
-concept UnitStride = !requires(const M& A) {
-  A.row_stride;
-};
+inline constexpr bool has_unit_stride = false;
+template <class S>
+inline constexpr bool has_unit_stride<Batch<S>> = true;
 
 /// f(b, i, j) for every entry of `to`, where f reads entry (i, j) of `from`: columns, or tiles where they may be apart.
 template <class Exec, class To, class From, class F>
 void for_each_pair(Context<Exec>& ctx, const char* label, const To& to, const From&, const F& f) {
-  if constexpr (UnitStride<To> && UnitStride<From>)
+  if constexpr (has_unit_stride<To> && has_unit_stride<From>)
     for_each_entry(ctx, label, to.rows, to.cols, to.count, f);
   else
     for_each_entry_across(ctx, label, to.rows, to.cols, to.count, f);

@@ -25,14 +25,14 @@ namespace frechet::detail {
 
 /// From here on nobody may touch these bytes.
 template <class Space>
-void poison([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
+void asan_poison([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
 #if FRECHET_POISONS
   if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, Space>::accessible) __asan_poison_memory_region(p, bytes);
 #endif
 }
 /// And now they may be used.
 template <class Space>
-void unpoison([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
+void asan_unpoison([[maybe_unused]] const void* p, [[maybe_unused]] std::size_t bytes) {
 #if FRECHET_POISONS
   if constexpr (Kokkos::SpaceAccessibility<Kokkos::HostSpace, Space>::accessible)
     __asan_unpoison_memory_region(p, bytes);

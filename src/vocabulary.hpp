@@ -34,9 +34,7 @@ bool plain_loop(const Context<Exec>& ctx, std::int64_t entries) {
 
 /// Before a loop over entries, which by contract do not depend on each other: an operand may be one of the others, and
 /// then a compiler that has to look for itself would use no vectors.
-#if defined(__CUDACC__)
-#define FRECHET_INDEPENDENT
-#elif defined(__clang__)
+#if defined(__clang__)
 #define FRECHET_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define FRECHET_INDEPENDENT _Pragma("GCC ivdep")
@@ -99,44 +97,6 @@ void for_each_entry(Context<Exec>& ctx, const char* label, int rows, int cols, i
   }
 }
 
-/// Host loop over a panel of columns, tile by tile: what a function reads at (j, i) is in cache when its neighbours
-/// are wanted, though columns apart.
-template <class F>
-struct TilesOfPanel {
-  static constexpr int tile = 8;
-  F f;
-  int rows, cols, panels;
-  [[gnu::noinline]] void run(int b, int first) const {
-    const F g = f;  // see EntriesOfColumn
-    const int end = first + tile < cols ? first + tile : cols;
-    for (int top = 0; top < rows; top += tile) {
-      const int bottom = top + tile < rows ? top + tile : rows;
-      for (int j = first; j < end; ++j) {
-        FRECHET_INDEPENDENT
-        for (int i = top; i < bottom; ++i) g(b, i, j);
-      }
-    }
-  }
-  void operator()(std::int64_t p) const { run(static_cast<int>(p / panels), static_cast<int>(p % panels) * tile); }
-};
-
-/// f(b, i, j) for every entry, for functions that read across columns.
-template <class Exec, class F>
-void for_each_entry_across(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
-  if constexpr (device_loops<Exec>) {
-    for_each_entry(ctx, label, rows, cols, count, f);
-  } else {
-    const int panels = (cols + TilesOfPanel<F>::tile - 1) / TilesOfPanel<F>::tile;
-    const std::int64_t all = std::int64_t(panels) * count;
-    if (all == 0 || rows == 0) return;
-    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-    const TilesOfPanel<F> panel{f, rows, cols, panels};
-    if (!plain_loop(ctx, std::int64_t(rows) * cols * count))
-      return Kokkos::parallel_for(label, Policy(ctx.exec(), 0, all), panel);
-    for (std::int64_t p = 0; p < all; ++p) panel(p);
-  }
-}
-
 /// f(b, j) for every column; `rows` only tells how much work a column is.
 template <class Exec, class F>
 void for_each_column(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
@@ -150,6 +110,38 @@ void for_each_column(Context<Exec>& ctx, const char* label, int rows, int cols, 
       for (int j = 0; j < cols; ++j) column.run(b, j);
   } else {
     Kokkos::parallel_for(label, Policy(ctx.exec(), 0, columns), SingleColumn<F>{f, cols});
+  }
+}
+
+/// Host loop over a panel of columns, tile by tile: what a function reads at (j, i) is in cache when its neighbours
+/// are wanted, though columns apart.
+template <class F>
+struct TilesOfPanel {
+  static constexpr int tile = 8;
+  F f;
+  int rows, cols;
+  void operator()(int b, int panel) const {
+    const F g = f;  // see EntriesOfColumn
+    const int first = panel * tile, end = first + tile < cols ? first + tile : cols;
+    for (int top = 0; top < rows; top += tile) {
+      const int bottom = top + tile < rows ? top + tile : rows;
+      for (int j = first; j < end; ++j) {
+        FRECHET_INDEPENDENT
+        for (int i = top; i < bottom; ++i) g(b, i, j);
+      }
+    }
+  }
+};
+
+/// f(b, i, j) for every entry, for functions that read across columns.
+template <class Exec, class F>
+void for_each_entry_across(Context<Exec>& ctx, const char* label, int rows, int cols, int count, const F& f) {
+  if constexpr (device_loops<Exec>) {
+    for_each_entry(ctx, label, rows, cols, count, f);
+  } else {
+    constexpr int tile = TilesOfPanel<F>::tile;
+    const int work = rows < threads_from ? rows * tile : rows;
+    for_each_column(ctx, label, work, (cols + tile - 1) / tile, count, TilesOfPanel<F>{f, rows, cols});
   }
 }
 
