@@ -126,7 +126,7 @@ TEST_P(EveryDriver, eigh) {
   Random random(211, complex());
   int checked = 0;
   for (const Driver driver : offered(backend::Operation::eigh))
-    for (const int n : {1, 2, 16, 24, 25, 33, 49, 65, 101}) {
+    for (const int n : {1, 2, 16, 24, 25, 33, 49, 65, 101, 130, 258}) {
       if (slow(driver, n)) continue;
       for (const Named& a : hermitian_matrices(flavour(), random, n)) {
         const std::string what = std::string(name(driver)) + " " + a.name;

@@ -6,6 +6,7 @@
 
 #include "fortran.hpp"
 #include "loops.hpp"
+#include "products.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@ namespace frechet::backend::lapack {
 /// sums[c] = v^H A(:, c), m > 0
 template <class T>
 void column_dots(int m, const Kokkos::complex<T>* v, const Kokkos::complex<T>* A, int lda, int n,
-                 Kokkos::complex<T>* sums) {
+                 Kokkos::complex<T>* sums, int /* row */ = 0) {
   if (n == 0) return;
   using S = Kokkos::complex<T>;
   const char adjoint = 'C';
@@ -168,10 +169,10 @@ class Reflectors {
       std::fill_n(V(0, p), p, S(0));
       v[0] = S(1);
       std::copy_n(a + 1, rows - 1, v + 1);
-      column_dots(rows, v, a + lda, lda, n - 1 - j, sums);
+      column_dots(rows, v, a + lda, lda, n - 1 - j, sums, p);
       for (int c = 0; c < n - 1 - j; ++c) sums[c] *= conj(tau[j]);
       subtract_columns(rows, v, a + lda, lda, n - 1 - j, sums);
-      column_dots(rows, v, V(p, first), ldv_, j, sums);
+      column_dots(rows, v, V(p, first), ldv_, j, sums, p);
       for (int c = 0; c < j; ++c) sums[c] = conj(sums[c]);
       extend(first, j, tau[j], sums);
     }
@@ -207,15 +208,10 @@ class Reflectors {
     }
     S sums[base];
     for (int j = 0; j < n; ++j) {
-      column_dots(m_ - i - j, V(i + j, i + j), V(i + j, i), ldv_, j, sums);
+      column_dots(m_ - i - j, V(i + j, i + j), V(i + j, i), ldv_, j, sums, i + j);
       for (int c = 0; c < j; ++c) sums[c] = conj(sums[c]);
       extend(i, j, tau[i + j], sums);
     }
-  }
-
-  static void gemm(char ta, char tb, int m, int n, int k, S alpha, const S* A, int lda, const S* B, int ldb, S beta,
-                   S* C, int ldc) {
-    Routines<S>::gemm(&ta, &tb, &m, &n, &k, &alpha, A, &lda, B, &ldb, &beta, C, &ldc, 1, 1);
   }
 
   int ldv_, nb_, m_ = 0, k_ = 0;

@@ -4,6 +4,7 @@
 #include "householder.hpp"
 #include "instantiate.hpp"
 #include "pivoted.hpp"
+#include "products.hpp"
 #include "triangular.hpp"
 
 #include <backend.hpp>
@@ -65,8 +66,7 @@ void gemm(Context<Exec>&, Op opa, Op opb, S alpha, Batch<const S> A, Batch<const
       Routines<S>::gemv(&ta, &A.rows, &A.cols, &alpha, A.matrix(b), &A.ld, B.matrix(b), &incb, &beta, C.matrix(b), &one,
                         1);
     else
-      Routines<S>::gemm(&ta, &tb, &C.rows, &C.cols, &k, &alpha, A.matrix(b), &A.ld, B.matrix(b), &B.ld, &beta,
-                        C.matrix(b), &C.ld, 1, 1);
+      lapack::gemm(ta, tb, C.rows, C.cols, k, alpha, A.matrix(b), A.ld, B.matrix(b), B.ld, beta, C.matrix(b), C.ld);
   }
 }
 
@@ -96,6 +96,8 @@ template <class Exec, class S>
 void trmm(Context<Exec>&, Side side, Uplo uplo, Op op, Diag diag, S alpha, Batch<const S> A, Batch<S> B) {
   if (B.rows == 0 || B.cols == 0) return;
   const char s = letter(side), u = letter(uplo), t = letter_for<S>(op), d = letter(diag);
+  const int n = side == Side::left ? B.rows : B.cols, sides = side == Side::left ? B.cols : B.rows;
+  const lapack::OneThread small(double(n) * n * sides < 64 * 64 * 64);
   for (int b = 0; b < B.count; ++b)
     Routines<S>::trmm(&s, &u, &t, &d, &B.rows, &B.cols, &alpha, A.matrix(b), &A.ld, B.matrix(b), &B.ld, 1, 1, 1, 1);
 }

@@ -7,8 +7,10 @@
 
 namespace frechet::backend::lapack {
 
+constexpr int long_column = 8;  // vectors; of shorter ones the first is not read apart
+
 template <class T>
-FRECHET_CLONES void column_dots(int m, const T* v, const T* A, std::ptrdiff_t lda, int n, T* sums) {
+FRECHET_CLONES void column_dots(int m, const T* v, const T* A, std::ptrdiff_t lda, int n, T* sums, int row) {
   FRECHET_VECTOR(T)
   int c = 0;
   for (; c + 4 <= n; c += 4) {  // four columns at once: v is loaded once, and the sums do not wait for each other
@@ -16,6 +18,15 @@ FRECHET_CLONES void column_dots(int m, const T* v, const T* A, std::ptrdiff_t ld
     V s0 = {}, s1 = {}, s2 = {}, s3 = {};
     T r0 = 0, r1 = 0, r2 = 0, r3 = 0;
     int i = 0;
+    if (row % lanes != 0 && m >= long_column * lanes) {
+      FRECHET_NUMBERS(number)
+      i = lanes - row % lanes;
+      const V x = number < T(i) ? FRECHET_LOAD(v) : V{};
+      s0 = x * FRECHET_LOAD(a0);
+      s1 = x * FRECHET_LOAD(a1);
+      s2 = x * FRECHET_LOAD(a2);
+      s3 = x * FRECHET_LOAD(a3);
+    }
     for (; i + lanes <= m; i += lanes) {
       const V x = FRECHET_LOAD(v + i);
       s0 += x * FRECHET_LOAD(a0 + i);
@@ -66,13 +77,19 @@ FRECHET_CLONES void subtract_columns(int m, const T* v, T* A, std::ptrdiff_t lda
 }
 
 template <class T>
-FRECHET_CLONES void add_columns(int m, const T* A, std::ptrdiff_t lda, int n, const T* w, T* y) {
+FRECHET_CLONES void add_columns(int m, const T* A, std::ptrdiff_t lda, int n, const T* w, T* y, int row) {
   FRECHET_VECTOR(T)
   int c = 0;
   for (; c + 4 <= n; c += 4) {  // y is loaded and stored once for four columns
     const T *const a0 = A + c * lda, *const a1 = a0 + lda, *const a2 = a1 + lda, *const a3 = a2 + lda;
     const T w0 = w[c], w1 = w[c + 1], w2 = w[c + 2], w3 = w[c + 3];
     int i = 0;
+    if (row % lanes != 0 && m >= long_column * lanes) {
+      FRECHET_NUMBERS(number)
+      i = lanes - row % lanes;
+      const V sum = FRECHET_LOAD(a0) * w0 + FRECHET_LOAD(a1) * w1, more = FRECHET_LOAD(a2) * w2 + FRECHET_LOAD(a3) * w3;
+      FRECHET_STORE(y, FRECHET_LOAD(y) + (number < T(i) ? sum + more : V{}));
+    }
     for (; i + lanes <= m; i += lanes) {
       const V sum = FRECHET_LOAD(a0 + i) * w0 + FRECHET_LOAD(a1 + i) * w1,
               more = FRECHET_LOAD(a2 + i) * w2 + FRECHET_LOAD(a3 + i) * w3;
@@ -84,6 +101,74 @@ FRECHET_CLONES void add_columns(int m, const T* A, std::ptrdiff_t lda, int n, co
     const T* const a = A + c * lda;
     const T factor = w[c];
     for (int i = 0; i < m; ++i) y[i] += a[i] * factor;
+  }
+}
+
+namespace {
+
+/// `C` columns at once, in vectors of whole columns: what is read at one address goes into both products.
+template <class T, int C>
+FRECHET_CLONES int add_symmetric_columns(int m, const T* A, std::ptrdiff_t lda, int n, const T* x, T* y, int row) {
+  FRECHET_VECTOR(T)
+  FRECHET_NUMBERS(number)
+  int j = 0;
+  for (; j + C <= n && m - j >= 2 * lanes; j += C) {
+    const T *const a = A + j + j * lda, *const right = x + j;
+    T* const sum = y + j;
+    const int rows = m - j, last = rows - lanes;
+    V dots[C], factor[C];
+    for (int c = 0; c < C; ++c) {
+      dots[c] = V{};
+      factor[c] = V{} + right[c];
+    }
+    // Rows [i, i + lanes), of which in column c those after i + from + c slope count.
+    const auto part = [&](int i, T from, T slope) {
+      V total = FRECHET_LOAD(sum + i);
+      const V r = FRECHET_LOAD(right + i);
+      for (int c = 0; c < C; ++c) {
+        const V b = number > from + T(c) * slope ? FRECHET_LOAD(a + c * lda + i) : V{};
+        dots[c] += b * r;
+        total += b * factor[c];
+      }
+      FRECHET_STORE(sum + i, total);
+    };
+    part(0, T(0), T(1));  // what is below the diagonal
+    int i = lanes - (row + j) % lanes;
+    part(i, T(lanes - i - 1), T(0));
+    for (i += lanes; i <= last; i += lanes) {
+      const V r = FRECHET_LOAD(right + i);
+      V total = FRECHET_LOAD(sum + i);
+      for (int c = 0; c < C; ++c) {
+        const V b = FRECHET_LOAD(a + c * lda + i);
+        dots[c] += b * r;
+        total += b * factor[c];
+      }
+      FRECHET_STORE(sum + i, total);
+    }
+    if (i < rows) part(last, T(i - last - 1), T(0));
+    for (int c = 0; c < C; ++c) {
+      T dot = a[c + c * lda] * right[c];
+      for (int l = 0; l < lanes; ++l) dot += dots[c][l];
+      sum[c] += dot;
+    }
+  }
+  return j;
+}
+
+}  // namespace
+
+template <class T>
+void add_symmetric(int m, const T* A, std::ptrdiff_t lda, int n, const T* x, T* y, int row) {
+  int j = many_registers() ? add_symmetric_columns<T, 8>(m, A, lda, n, x, y, row) : 0;
+  j += add_symmetric_columns<T, 4>(m - j, A + j + j * lda, lda, n - j, x + j, y + j, row + j);
+  for (; j < n; ++j) {
+    const T* const a = A + j * lda;
+    T sum = a[j] * x[j];
+    for (int i = j + 1; i < m; ++i) {
+      sum += a[i] * x[i];
+      y[i] += a[i] * x[j];
+    }
+    y[j] += sum;
   }
 }
 
@@ -243,19 +328,20 @@ FRECHET_CLONES void rotate(int n, T* x, T* y, T c, T s) {
   }
 }
 
-#define FRECHET_LOOPS(T)                                                            \
-  template void column_dots(int, const T*, const T*, std::ptrdiff_t, int, T*);      \
-  template void subtract_columns(int, const T*, T*, std::ptrdiff_t, int, const T*); \
-  template void add_columns(int, const T*, std::ptrdiff_t, int, const T*, T*);      \
-  template T invert_triangle(bool, int, T*, std::ptrdiff_t);                        \
-  template SecularSums<T> secular_sums(int, int, const T*, const T*, T);            \
-  template void pole_differences(bool, int, const T*, int, T*);                     \
-  template void shift(int, T*, T);                                                  \
-  template void scale(int, T, T*);                                                  \
-  template void multiply_ratios(bool, int, int, const T*, const T*, T*);            \
-  template T divide_into(int, const T*, T*);                                        \
-  template T multiply_into(int, const T*, T*);                                      \
-  template void gather(int, const int*, const T*, T, T*);                           \
+#define FRECHET_LOOPS(T)                                                              \
+  template void column_dots(int, const T*, const T*, std::ptrdiff_t, int, T*, int);   \
+  template void subtract_columns(int, const T*, T*, std::ptrdiff_t, int, const T*);   \
+  template void add_columns(int, const T*, std::ptrdiff_t, int, const T*, T*, int);   \
+  template void add_symmetric(int, const T*, std::ptrdiff_t, int, const T*, T*, int); \
+  template T invert_triangle(bool, int, T*, std::ptrdiff_t);                          \
+  template SecularSums<T> secular_sums(int, int, const T*, const T*, T);              \
+  template void pole_differences(bool, int, const T*, int, T*);                       \
+  template void shift(int, T*, T);                                                    \
+  template void scale(int, T, T*);                                                    \
+  template void multiply_ratios(bool, int, int, const T*, const T*, T*);              \
+  template T divide_into(int, const T*, T*);                                          \
+  template T multiply_into(int, const T*, T*);                                        \
+  template void gather(int, const int*, const T*, T, T*);                             \
   template void rotate(int, T*, T*, T, T);
 FRECHET_LOOPS(float)
 FRECHET_LOOPS(double)

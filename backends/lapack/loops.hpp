@@ -9,9 +9,13 @@
 
 namespace frechet::backend::lapack {
 
+// `row` is the row of its matrix that A begins with: long columns are read by vectors from whole ones of the matrix on,
+// since what crosses lines of the cache takes up to a third longer. (Addresses would tell where lines are, but then
+// results would depend on them.)
+
 /// sums[c] = v^T A(:, c)
 template <class T>
-void column_dots(int m, const T* v, const T* A, std::ptrdiff_t lda, int n, T* sums);
+void column_dots(int m, const T* v, const T* A, std::ptrdiff_t lda, int n, T* sums, int row = 0);
 
 /// A(:, c) -= v w[c]
 template <class T>
@@ -19,7 +23,20 @@ void subtract_columns(int m, const T* v, T* A, std::ptrdiff_t lda, int n, const 
 
 /// y += A w, A m x n
 template <class T>
-void add_columns(int m, const T* A, std::ptrdiff_t lda, int n, const T* w, T* y);
+void add_columns(int m, const T* A, std::ptrdiff_t lda, int n, const T* w, T* y, int row = 0);
+
+/// y -= A w, A m x n, where the entries of w lie `apart`; `less` has room for n.
+template <class T>
+void subtract_product(int m, const T* A, std::ptrdiff_t lda, int n, const T* w, std::ptrdiff_t apart, T* less, T* y,
+                      int row = 0) {
+  for (int l = 0; l < n; ++l) less[l] = -w[l * apart];
+  add_columns(m, A, lda, n, less, y, row);
+}
+
+/// y += A x for the symmetric matrix of which A has the first n columns, from the diagonal down to row m; what the
+/// columns say about the rows beside them as well. What is stored above the diagonal is not used.
+template <class T>
+void add_symmetric(int m, const T* A, std::ptrdiff_t lda, int n, const T* x, T* y, int row = 0);
 
 /// The inverse in place of a w x w triangle with zeros stored beyond it; rows up to the next multiple of 16 exist and
 /// are zero, w <= 32. The largest entry times that of the inverse: within w^2, the condition.

@@ -2,7 +2,7 @@
 #ifndef FRECHET_BACKENDS_LAPACK_MERGE_HPP
 #define FRECHET_BACKENDS_LAPACK_MERGE_HPP
 
-#include "fortran.hpp"
+#include "products.hpp"
 #include "secular.hpp"
 #include "threads.hpp"
 
@@ -172,9 +172,7 @@ class Merge {
   T* column(int j, int k) const { return S_ + std::size_t(j) * k; }
 
   void multiply(int m, int inner, const T* Q, const T* S, T* to, int ld) const {
-    const char none = 'N';
-    const T one(1), zero(0);
-    if (m > 0 && k_ > 0) Routines<T>::gemm(&none, &none, &m, &k_, &inner, &one, Q, &m, S, &k_, &zero, to, &ld, 1, 1);
+    if (m > 0 && k_ > 0) gemm('N', 'N', m, k_, inner, T(1), Q, m, S, k_, T(0), to, ld);
   }
 
   T *weights_, *product_, *copy_, *S_, *upper_ = nullptr, *lower_ = nullptr, *whole_ = nullptr;

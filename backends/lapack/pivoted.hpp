@@ -47,12 +47,9 @@ class PivotedLu {
     factor(m, j, h);
     exchange(j, j + h, j + h, j + n);
     solve(j, h, r);
-    const char none = 'N';
-    const S minus(-1), one(1);
     const int rows = m - j - h;
     if (rows > 0)
-      Routines<S>::gemm(&none, &none, &rows, &r, &h, &minus, at(j + h, j), &lda_, at(j, j + h), &lda_, &one,
-                        at(j + h, j + h), &lda_, 1, 1);
+      gemm('N', 'N', rows, r, h, S(-1), at(j + h, j), lda_, at(j, j + h), lda_, S(1), at(j + h, j + h), lda_);
     factor(m, j + h, r);
     exchange(j + h, j + n, j, j + h);
   }

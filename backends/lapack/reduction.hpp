@@ -48,10 +48,7 @@ class Bidiagonalization {
       for (int i = p; i < p + k; ++i) step(i, 2 * (i - p));
       const int rows = m_ - p - k, cols = n_ - p - k, both = 2 * k;
       if (cols == 0) break;
-      const char none = 'N', transposed = 'T';
-      const T minus(-1), one(1);
-      Routines<T>::gemm(&none, &transposed, &rows, &cols, &both, &minus, P(p + k, 0), &m_, W(p + k, 0), &n_, &one,
-                        A(p + k, p + k), &lda_, 1, 1);
+      gemm('N', 'T', rows, cols, both, T(-1), P(p + k, 0), m_, W(p + k, 0), n_, T(1), A(p + k, p + k), lda_);
     }
   }
 
@@ -68,16 +65,15 @@ class Bidiagonalization {
   T* W(int i, int c) const { return W_ + i + std::ptrdiff_t(c) * n_; }
 
   /// y -= B w, B with c columns; the entries of w lie `apart`.
-  void subtract(int rows, const T* B, int ldb, int c, const T* w, int apart, T* y) {
-    for (int l = 0; l < c; ++l) less_[l] = -w[std::ptrdiff_t(l) * apart];
-    add_columns(rows, B, std::ptrdiff_t(ldb), c, less_, y);
+  void subtract(int rows, const T* B, int ldb, int c, const T* w, int apart, T* y, int row) {
+    subtract_product(rows, B, std::ptrdiff_t(ldb), c, w, std::ptrdiff_t(apart), less_, y, row);
   }
 
   /// Column and row i; the panel has c columns in P and W so far.
   void step(int i, int c) {
     const int rows = m_ - i, cols = n_ - i - 1;
     T* const column = A(i, i);
-    subtract(rows, P(i, 0), m_, c, W(i, 0), n_, column);
+    subtract(rows, P(i, 0), m_, c, W(i, 0), n_, column, i);
     reflect(rows, column, tauq_[i]);
     d_[i] = column[0];
     taup_[i] = T(0);
@@ -87,10 +83,10 @@ class Bidiagonalization {
     std::copy_n(column + 1, rows - 1, v + 1);
     // Row i as it is now, but for y, and what y lacks.
     for (int j = 0; j < cols; ++j) u[j] = *A(i, i + 1 + j);
-    subtract(cols, W(i + 1, 0), n_, c, P(i, 0), m_, u);
-    column_dots(rows, v, P(i, 0), std::ptrdiff_t(m_), c, sums_);
+    subtract(cols, W(i + 1, 0), n_, c, P(i, 0), m_, u, i + 1);
+    column_dots(rows, v, P(i, 0), std::ptrdiff_t(m_), c, sums_, i);
     std::fill_n(y, cols, T(0));
-    subtract(cols, W(i + 1, 0), n_, c, sums_, 1, y);
+    subtract(cols, W(i + 1, 0), n_, c, sums_, 1, y, i + 1);
     pass(i, v, y, u, x);
     const T first = u[0];
     reflect(cols, u, taup_[i]);
@@ -113,12 +109,12 @@ class Bidiagonalization {
       for (int j = k * wide; j < end; j += step) {
         const int w = std::min(step, end - j);
         T dots[step];
-        column_dots(rows, v, A(i, i + 1 + j), std::ptrdiff_t(lda_), w, dots);
+        column_dots(rows, v, A(i, i + 1 + j), std::ptrdiff_t(lda_), w, dots, i);
         for (int l = 0; l < w; ++l) {
           y[j + l] = tau * (dots[l] + y[j + l]);
           u[j + l] -= y[j + l];
         }
-        add_columns(rows - 1, A(i + 1, i + 1 + j), std::ptrdiff_t(lda_), w, u + j, sum);
+        add_columns(rows - 1, A(i + 1, i + 1 + j), std::ptrdiff_t(lda_), w, u + j, sum, i + 1);
       }
     };
     loop_(count, double(rows) * std::min(cols, wide) / 4, piece);
@@ -143,10 +139,10 @@ class Bidiagonalization {
       for (int l = 0; l < rows; ++l) x[l] = (x[l] - beta * a[l]) / divisor;
     } else {  // what there is of A r may be denormal
       std::fill_n(x, rows, T(0));
-      add_columns(rows, A(i + 1, i + 1), std::ptrdiff_t(lda_), cols, u, x);
+      add_columns(rows, A(i + 1, i + 1), std::ptrdiff_t(lda_), cols, u, x, i + 1);
     }
-    column_dots(cols, u, W(i + 1, 0), std::ptrdiff_t(n_), c + 1, sums_);
-    subtract(rows, P(i + 1, 0), m_, c + 1, sums_, 1, x);
+    column_dots(cols, u, W(i + 1, 0), std::ptrdiff_t(n_), c + 1, sums_, i + 1);
+    subtract(rows, P(i + 1, 0), m_, c + 1, sums_, 1, x, i + 1);
     scale(rows, tau, x);
   }
 

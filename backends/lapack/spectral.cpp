@@ -4,6 +4,7 @@
 #include "householder.hpp"
 #include "instantiate.hpp"
 #include "reduction.hpp"
+#include "symmetric.hpp"
 #include "threads.hpp"
 #include "tridiagonal.hpp"
 #include "vocabulary.hpp"
@@ -21,6 +22,9 @@ namespace {
 using detail::Scope;
 using lapack::Routines;
 using lapack::workspace;
+
+/// Up to this order LAPACK's reductions are as fast on one thread as on two, or faster.
+constexpr int reduction_on_threads = 256;
 
 /// What to multiply a matrix with, the largest entry of which is `largest`, so that squares neither overflow nor
 /// vanish.
@@ -55,9 +59,9 @@ R normalize(int n, R* d, R* e) {
   return size;
 }
 
-/// Tridiagonal form by LAPACK, divide and conquer, and the reflectors applied to its vectors. Without vectors: QL and
-/// QR iteration with rotations. LAPACK's routine for that (sterf) squares the entries beside the diagonal, and where
-/// squares become denormal it loses all but a few digits without saying so.
+/// Tridiagonal form (that of complex matrices by LAPACK), divide and conquer, and the reflectors applied to its
+/// vectors. Without vectors: QL and QR iteration with rotations. LAPACK's routine for that (sterf) squares the entries
+/// beside the diagonal, and where squares become denormal it loses all but a few digits without saying so.
 template <class S>
 class BlockedEigen {
  public:
@@ -72,15 +76,14 @@ class BlockedEigen {
     Z_ = ctx.template take<R>(vectors ? n * n : 0);
     divide_ = ctx.template take<R>(vectors ? Divide::scratch(n_) : 0);
     integers_ = ctx.template take<int>(vectors ? Divide::integer_scratch(n_) : 0);
-    lwork_ = static_cast<int>(std::max(32 * n, vectors ? lapack::apply_scratch<S>(n_, n_, n_) : 0));
+    lwork_ = static_cast<int>(std::max(reduction_scratch(n_), vectors ? lapack::apply_scratch<S>(n_, n_, n_) : 0));
     work_ = ctx.template take<S>(lwork_);
   }
 
   int run(S* A, R* w) const {
     const R factor = scale_safely(true, n_, n_, A, lda_);
-    const char lower = 'L';
     int info = 0;
-    Routines<S>::hetrd(&lower, &n_, A, &lda_, w, e_, tau_, work_, &lwork_, &info, 1);
+    reduce(A, w);
     const R size = normalize(n_, w, e_);
     if (!vectors_) {
       const char none = 'N';
@@ -105,6 +108,24 @@ class BlockedEigen {
 
  private:
   using Divide = lapack::Tridiagonal<R>;
+
+  static std::size_t reduction_scratch(int n) {
+    if constexpr (is_complex<S>)
+      return 32 * std::size_t(n);
+    else
+      return lapack::Tridiagonalization<S>::scratch(n);
+  }
+  void reduce(S* A, R* d) const {
+    if constexpr (is_complex<S>) {
+      const lapack::OneThread small(n_ <= reduction_on_threads);
+      const char lower = 'L';
+      int info = 0;
+      Routines<S>::hetrd(&lower, &n_, A, &lda_, d, e_, tau_, work_, &lwork_, &info, 1);
+    } else {
+      lapack::Tridiagonalization<S>(n_, A, lda_, d, e_, tau_, work_, loop_).run();
+    }
+  }
+
   bool vectors_;
   int n_, lda_, lwork_;
   lapack::Loop loop_;
@@ -175,6 +196,7 @@ class BlockedSvd {
   }
   void reduce(int m, S* B, int ldb, R* d) const {
     if constexpr (is_complex<S>) {
+      const lapack::OneThread small(n_ <= reduction_on_threads);
       int info = 0;
       Routines<S>::gebrd(&m, &n_, B, &ldb, d, e_, tau_, taup_, work_, &lwork_, &info);
     } else {

@@ -144,18 +144,6 @@ FRECHET_CLONES void solve_right(bool lower, int w, const T* P, T* B, std::ptrdif
   }
 }
 
-/// Whether there are 32 registers of the size of a Vector.
-bool many_registers() {
-#if FRECHET_HAS_CLONES
-  static const bool many = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-  return many;
-#elif defined(__AVX512F__)
-  return true;
-#else
-  return false;
-#endif
-}
-
 }  // namespace
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include "fortran.hpp"
 #include "loops.hpp"
+#include "products.hpp"
 #include "threads.hpp"
 #include "tiles.hpp"
 
@@ -117,11 +118,6 @@ class BlockedTrsm {
       if (!invert(i + p, m, transposed, panel + p * tile, tile)) return false;
     }
     return true;
-  }
-
-  void gemm(char ta, char tb, int m, int n, int k, S alpha, const S* A, int lda, const S* B, int ldb, S beta, S* to,
-            int ldc) const {
-    Routines<S>::gemm(&ta, &tb, &m, &n, &k, &alpha, A, &lda, B, &ldb, &beta, to, &ldc, 1, 1);
   }
 
   void solve_block(int i, int w) {

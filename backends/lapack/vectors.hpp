@@ -12,7 +12,11 @@
 #define FRECHET_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
 #else
 #define FRECHET_HAS_CLONES 0
-#define FRECHET_CLONES
+#define FRECHET_CLONES  /// The vector 0, 1, 2 ... by name.
+#define FRECHET_NUMBERS(name) \
+  V name = {};                \
+  for (int l = 0; l < lanes; ++l) name[l] = T(l);
+
 #endif
 
 namespace frechet::backend::lapack {
@@ -25,6 +29,22 @@ struct Vector {
   using Loose __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias)) = T;
 };
 
+/// Whether there are 32 registers of the size of a Vector.
+inline bool many_registers() {
+#if FRECHET_HAS_CLONES
+  static const bool many = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+  return many;
+#elif defined(__AVX512F__)
+  return true;
+#else
+  return false;  /// The vector 0, 1, 2 ... by name.
+#define FRECHET_NUMBERS(name) \
+  V name = {};                \
+  for (int l = 0; l < lanes; ++l) name[l] = T(l);
+
+#endif
+}
+
 }  // namespace frechet::backend::lapack
 
 #define FRECHET_VECTOR(T)                  \
@@ -33,5 +53,11 @@ struct Vector {
   constexpr int lanes = Vector<T>::lanes;
 #define FRECHET_LOAD(p) V(*reinterpret_cast<const Loose*>(p))
 #define FRECHET_STORE(p, v) (*reinterpret_cast<Loose*>(p) = Loose(v))
+/// The vector 0, 1, 2 ... by name.
+#define FRECHET_NUMBERS(name) \
+  V name = {};                \
+  for (int l = 0; l < lanes; ++l) name[l] = T(l);
+/// Numbers from p to the next place of a whole vector, `lanes` where p is one.
+#define FRECHET_TO_WHOLE(p) (lanes - static_cast<int>(reinterpret_cast<std::uintptr_t>(p) / sizeof(T) % lanes))
 
 #endif
