@@ -18,19 +18,19 @@
 namespace frechet::detail {
 namespace {
 
-/// Whether the last pivot of some matrix is zero. Reads on the host; on a device it is taken for granted.
+/// Whether the last pivot of some matrix counts as zero. Reads on the host; on a device it is taken for granted.
 template <class Exec, class S>
 bool zero_pivot(const Batch<const S>& U) {
   if constexpr (is_host<Exec>) {
     for (int b = 0; b < U.count; ++b)
-      if (U(b, U.rows - 1, U.rows - 1) == S(0)) return true;
+      if (is_zero_pivot(U(b, U.rows - 1, U.rows - 1))) return true;
     return false;
   } else {
     return true;
   }
 }
 
-/// U, its last diagonal entry replaced by one where it is exactly zero. For m <= n the factorisation, and its
+/// U, its last diagonal entry made one larger where it counts as zero. For m <= n the factorisation, and its
 /// derivative, exist with a zero last pivot: K = L^-1 P^T dA U^-1 enters through stril(K), which needs the other
 /// columns only, and through triu(K) U, in which the replacement cancels; so does its tangent, which stays.
 template <class Exec, class S>
@@ -42,7 +42,7 @@ Batch<const S> safe_factor(Context<Exec>& ctx, const Batch<const S>& U, int m) {
       ctx, "frechet::lu::safe_factor", k, U.cols, U.count,
       KOKKOS_LAMBDA(int b, int i, int j) { safe(b, i, j) = U(b, i, j); },
       KOKKOS_LAMBDA(int b, int i, int j) {
-        safe(b, i, j) = j == k - 1 && U(b, i, j) == S(0) ? U(b, i, j) + S(1) : U(b, i, j);
+        safe(b, i, j) = j == k - 1 && is_zero_pivot(U(b, i, j)) ? U(b, i, j) + S(1) : U(b, i, j);
       },
       KOKKOS_LAMBDA(int, int, int){});
   return safe;
@@ -272,12 +272,12 @@ void lu(Context<Exec>& ctx, Strided<const S> A, Strided<S> L, Strided<S> U, Stri
   int* pivots = ctx.template take<int>(static_cast<std::size_t>(k) * count);
   int* info = ctx.template take<int>(count);
   backend::getrf<Exec, S>(ctx, work, pivots, info, o.driver);
+  note_pivots(ctx, work, info, false, d);
   if (p) permutation(ctx, pivots, k, p.batch);
   split_output<Exec, S>(ctx, work, l.batch, u.batch, S(1));
   l.commit(d);
   u.commit(d);
   p.commit();
-  record_info(ctx, info, d, count);  // after commit: a zero pivot leaves L and U as they are
 }
 
 template <class Exec, class S>

@@ -4,7 +4,7 @@
 
 #include "operands.hpp"
 
-// What lu and solve share: row permutations, and pivots that are exactly zero.
+// What lu and solve share: row permutations, and pivots that count as zero.
 
 namespace frechet::detail {
 
@@ -93,6 +93,12 @@ void scatter_rows(Context<Exec>& ctx, const Batch<const int>& perm, const Batch<
   with_unit_stride(to, [&](const auto& x) { scatter_entries(ctx, perm, from, x, store == Store::accumulate); });
 }
 
+/// Below the smallest normal number: dividing by it may overflow, and most of its digits are lost.
+template <class S>
+KOKKOS_INLINE_FUNCTION bool is_zero_pivot(const S& pivot) {
+  return abs1(pivot) < Kokkos::Experimental::norm_min_v<Level<S>>;
+}
+
 struct BadPivots {
   int zero = 0, nonfinite = 0;
   KOKKOS_FUNCTION void join(const BadPivots& o) {
@@ -101,19 +107,42 @@ struct BadPivots {
   }
 };
 
-/// deficient = 1 where one of the first `pivots` diagonal entries of U is exactly zero, nonfinite = 1 where the
+/// deficient = 1 where one of the first `pivots` diagonal entries of U counts as zero, nonfinite = 1 where the
 /// diagonal holds NaN or Inf: a factorisation that failed leaves NaN there.
 template <class Exec, class S>
 void require_pivots(Context<Exec>& ctx, const Batch<const S>& U, int pivots, Diagnosis* d) {
   reduce_matrices<BadPivots>(
       ctx, "frechet::lu::deficient", U.rows, 1, U.count,
       KOKKOS_LAMBDA(int b, int i, int, BadPivots& acc) {
-        if (i < pivots && U(b, i, i) == S(0)) acc.zero = 1;
+        if (i < pivots && is_zero_pivot(U(b, i, i))) acc.zero = 1;
         if (!finite(U(b, i, i))) acc.nonfinite = 1;
       },
       KOKKOS_LAMBDA(int b, const BadPivots& acc) {
         d[b].deficient = acc.zero;
         d[b].nonfinite = acc.nonfinite;
+      });
+}
+
+struct First {
+  int at = Kokkos::Experimental::finite_max_v<int>;
+  KOKKOS_FUNCTION void join(const First& o) { at = o.at < at ? o.at : at; }
+};
+
+/// zero_pivot = the first pivot that counts as zero, counted from one. info = the same where U has to be `invertible`;
+/// else what getrf says that is not about a zero pivot.
+template <class Exec, class S>
+void note_pivots(Context<Exec>& ctx, const Batch<S>& U, const int* info, bool invertible, Diagnosis* d) {
+  constexpr int none = Kokkos::Experimental::finite_max_v<int>;
+  reduce_matrices<First>(
+      ctx, "frechet::lu::pivots", U.rows < U.cols ? U.rows : U.cols, 1, U.count,
+      KOKKOS_LAMBDA(int b, int i, int, First& acc) {
+        if (is_zero_pivot(U(b, i, i))) acc.join({i});
+      },
+      KOKKOS_LAMBDA(int b, const First& acc) {
+        const int zero = acc.at < none ? acc.at + 1 : 0;
+        const bool failed = info[b] > 0 && (zero == 0 || info[b] < zero);
+        d[b].zero_pivot = zero;
+        d[b].info = failed ? info[b] : invertible ? zero : 0;
       });
 }
 

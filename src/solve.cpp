@@ -80,7 +80,7 @@ void solve(Context<Exec>& ctx, Strided<const S> A, Strided<const S> B, Strided<S
   int* pivots = ctx.template take<int>(static_cast<std::size_t>(n) * count);
   int* info = ctx.template take<int>(count);
   backend::getrf<Exec, S>(ctx, factor, pivots, info, o.driver);
-  record_info(ctx, info, d, count);
+  note_pivots(ctx, factor, info, true, d);
   permutation(ctx, pivots, n, rows);
   if (x) apply_inverse<Exec, S>(ctx, o.op, false, factor, rows, B, x.batch);
   x.commit(d);

@@ -263,6 +263,26 @@ TEST(CheckDerivatives, FindsAWrongRule) {
   EXPECT_TRUE(single.ok && single.second_order) << single.text;
 }
 
+/// At scales where sums of squares vanish or overflow too; what is not finite is no agreement.
+TEST(CheckDerivatives, WorksAtAnyScale) {
+  Random random(45);
+  const Dense A = random.matrix(3, 3);
+  const auto x = put<Vector<double>>(random.matrix(3, 1));
+  AdContext<Exec> ad;
+  for (const double scale : {1e-300, 1e-170, 1e170, 1e300}) {
+    const auto a = put<Matrix<double>>(Z(scale) * A);
+    for (const double factor : {1.0, 1.001}) {
+      const DerivativeReport report = check_derivatives(
+          ad, [factor](auto M, auto v) { return sum(product_of_my_own(M, v, factor)); }, std::tie(a, x));
+      EXPECT_EQ(report.ok, factor == 1.0) << scale << ": " << report.text;
+    }
+  }
+  const auto huge = put<Matrix<double>>(Z(1e200) * A);
+  EXPECT_FALSE(check_derivatives(
+                   ad, [](auto M) { return inner(M, M); }, huge)
+                   .ok);
+}
+
 struct Mix {
   double shift;
   template <class X, class Y>

@@ -210,17 +210,20 @@ TEST_P(Lu, entries_outside_the_triangles_do_not_count) {
 
 // --- what has no answer ---------------------------------------------------------------------------------------------
 
+double denormal(const Flavour& f) { return f.single() ? 1e-40 : 1e-310; }
+
 /// A zero last pivot is no obstacle for m <= n; for m > n, or elsewhere, it is.
 TEST_P(Lu, zero_pivots) {
   const Flavour f = flavour();
   Random random(67, complex());
   for (const auto [m, n] : few_extents)
-    for (int zero = 0; zero < std::min(m, n); ++zero) {
-      const int k = std::min(m, n);
+    for (int at = 0; at < 2 * std::min(m, n); ++at) {
+      const int k = std::min(m, n), zero = at / 2;
+      const double pivot = at % 2 == 0 ? 0 : denormal(f);
       Dense L = lower_triangle(Z(0.25) * random.matrix(m, k), -1), U = upper_triangle(random.matrix(k, n), 1);
       for (int i = 0; i < k; ++i) {
         L(i, i) = 1;
-        U(i, i) = i == zero ? 0 : 2;
+        U(i, i) = i == zero ? pivot : 2;
       }
       if (zero + 1 < k)  // what the elimination would find below a zero pivot is zero too
         for (int i = zero + 1; i < m; ++i) L(i, zero) = 0;
@@ -254,7 +257,12 @@ TEST_P(Lu, singular_value_is_still_right) {
   A.data = {1, 2, 2, 4};
   const Triangles x = lu(f, A);
   EXPECT_EQ(max_abs(permute_rows(A, x.perm) - x.L * x.U), 0);
-  EXPECT_EQ(x.diagnoses[0].info, 2);
+  EXPECT_EQ(x.diagnoses[0].zero_pivot, 2);
+  EXPECT_EQ(explain(x.diagnoses[0]), "");
+  Dense small = identity(3);
+  small(1, 1) = denormal(f);
+  EXPECT_EQ(lu(f, small).diagnoses[0].zero_pivot, 2);
+  EXPECT_EQ(lu(f, identity(3)).diagnoses[0].zero_pivot, 0);
 }
 
 TEST_P(Lu, not_finite) {

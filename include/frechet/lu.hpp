@@ -38,8 +38,9 @@ Shape lu_shape(const char* function, const LView& L, const UView& U) {
 ///
 /// Shapes, with k = min(m, n): A m x n, L m x k (unit lower trapezoidal), U k x n (upper trapezoidal), perm m (int); or
 /// all with a leading batch extent. Each of L, U, perm may be `none`. Errors: ArgumentError on extents that do not fit.
-/// A matrix that holds NaN or Inf gives NaN in L and U (nonfinite). An exactly zero pivot is no error here: L and U are
-/// right; Diagnosis::info = its 1-based position, as in LAPACK. Cost: one getrf.
+/// A matrix that holds NaN or Inf gives NaN in L and U (nonfinite). A zero pivot is no error here: L and U are right,
+/// and Diagnosis::zero_pivot is its 1-based position, as LAPACK's info. A pivot below the smallest normal number counts
+/// as zero. Cost: one getrf.
 template <class Exec, class AView, class LView, class UView, class PView>
 void lu(const Exec& exec, const AView& A, const LView& L, const UView& U, const PView& perm,
         const LuOptions& options = {}) {

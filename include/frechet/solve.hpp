@@ -32,7 +32,8 @@ void solve_vjp(const Instance<Exec>&, Strided<const S> LU, Strided<const int> pe
 /// Shapes: A n x n, B and X n x r, or both n (one right side as a vector); LU n x n (L below the diagonal, U on and
 /// above it) and perm n (int) are the factorisation of A for the derivative rules, and may be `none`; or all with a
 /// leading batch extent. r = 0 is legal. Errors: ArgumentError on extents that do not fit. A singular matrix (info >
-/// 0), or one that holds NaN or Inf, gives NaN in X. Cost: one getrf, 2 trsm with r columns.
+/// 0: a pivot is below the smallest normal number), or one that holds NaN or Inf, gives NaN in X. Cost: one getrf, 2
+/// trsm with r columns.
 template <class Exec, class AView, class BView, class XView, class LUView = None, class PView = None>
 void solve(const Exec& exec, const AView& A, const BView& B, const XView& X, const LUView& LU = {},
            const PView& perm = {}, const SolveOptions& options = {}) {

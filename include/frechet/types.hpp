@@ -44,11 +44,12 @@ enum class Store { overwrite, accumulate };
 /// What an operation found out about one matrix of the batch. Lives in the memory space of the operands, so that no
 /// call has to synchronise; read it yourself or with frechet::check().
 struct Diagnosis {
-  int info = 0;       ///< info of the factorisation as in LAPACK: 0 fine, > 0 singular or not converged
-  int rank = -1;      ///< numerical rank; -1 where the call does not determine it
-  int fallback = 0;   ///< info of a first driver that failed, where another one gave the result (info is then 0)
-  int nonfinite = 0;  ///< 1 where the input holds NaN or Inf
-  int deficient = 0;  ///< 1 where the derivative needs a rank the matrix does not have; the result is NaN
+  int info = 0;        ///< info of the factorisation as in LAPACK: 0 fine, > 0 singular or not converged; results NaN
+  int rank = -1;       ///< numerical rank; -1 where the call does not determine it
+  int zero_pivot = 0;  ///< lu, solve: the first pivot that counts as zero, counted from one
+  int fallback = 0;    ///< info of a first driver that failed, where another one gave the result (info is then 0)
+  int nonfinite = 0;   ///< 1 where the input holds NaN or Inf
+  int deficient = 0;   ///< 1 where the derivative needs a rank the matrix does not have; the result is NaN
   double gap = std::numeric_limits<double>::infinity();  ///< smallest gap between two values / largest value
   double gauge = 0;   ///< reverse mode: largest numerator above noise over a degenerate gap, / norm of the cotangents
   double spread = 0;  ///< reverse mode: largest difference of value cotangents within a degenerate group, / largest one

@@ -220,6 +220,8 @@ TEST_P(CudaFaults, failed_lu_is_diagnosed) {
       inject(fault, 0);
       const Triangles y = lu(f, A);
       EXPECT_EQ(y.diagnoses[0].info, info);
+      EXPECT_EQ(y.diagnoses[0].zero_pivot, 0);
+      EXPECT_TRUE(all_nan(y.L.matrix(0)) && all_nan(y.U.matrix(0)));
       for (int i = 0; i < 4; ++i) EXPECT_EQ(y.perm(0, i, 0), Z(i)) << "not an exchange";
       if (count > 0) expect_same(f, x.X.matrix(1), identity(4), "the others");
     }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <random>
 
 namespace frechet {
@@ -72,8 +73,18 @@ double inner_product(const std::vector<S>& a, const std::vector<S>& b) {
   return sum;
 }
 template <class S>
+double largest_entry(const std::vector<S>& a) {
+  double most = 0;
+  for (const S& x : a) most = std::max(most, double(abs(x)));
+  return most;
+}
+template <class S>
 double two_norm(const std::vector<S>& a) {
-  return std::sqrt(inner_product(a, a));
+  const double most = largest_entry(a);
+  if (!(most > 0) || !std::isfinite(most)) return most;
+  double sum = 0;
+  for (const S& x : a) sum += std::pow(double(abs(x)) / most, 2);
+  return most * std::sqrt(sum);
 }
 
 /// Vectors of entries, one for each View of a tuple, as an element of one space.
@@ -123,19 +134,14 @@ void set_point(const std::tuple<V...>& views, const Point<S...>& point) {
   }
   (std::index_sequence_for<V...>());
 }
-template <class S>
-double largest_entry(const std::vector<S>& a) {
-  double most = 0;
-  for (const S& x : a) most = std::max(most, double(abs(x)));
-  return most;
-}
-/// Random entries, in each part of the size of its largest entry.
+/// Random entries, in each part of the size of its largest entry; with `inverse` of one over it, so that sums of their
+/// products neither overflow nor vanish.
 template <class... S>
-Point<S...> random_like(Point<S...> point, std::mt19937& random) {
+Point<S...> random_like(Point<S...> point, std::mt19937& random, bool inverse = false) {
   const auto draw = [&](auto& part) {
     using T = typename std::remove_cvref_t<decltype(part)>::value_type;
-    const double most = largest_entry(part);
-    std::normal_distribution<double> normal(0, most > 0 && std::isfinite(most) ? most : 1);
+    const double most = largest_entry(part), size = inverse ? 1 / most : most;
+    std::normal_distribution<double> normal(0, size > 0 && std::isfinite(size) ? size : 1);
     for (auto& x : part) {
       const double re = normal(random), im = normal(random);
       if constexpr (is_complex<T>)
@@ -209,9 +215,10 @@ DerivativeReport check_derivatives(AdContext<Exec>& ad, const F& f, const In& in
   detail::set_point(x, at);
   program.forward(x, values);
   fence();
-  const auto c = detail::random_like(detail::point_of(values), random);
+  const auto c = detail::random_like(detail::point_of(values), random, true);
   detail::set_point(cotangents, c);
   const auto error = [](double a, double b, double size) {
+    if (!std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<double>::infinity();
     return a == b ? 0.0 : std::abs(a - b) / std::max(size, std::max(std::abs(a), std::abs(b)));
   };
 
