@@ -117,7 +117,7 @@ class Bidiagonalization {
         add_columns(rows - 1, A(i + 1, i + 1 + j), std::ptrdiff_t(lda_), w, u + j, sum, i + 1);
       }
     };
-    loop_(count, double(rows) * std::min(cols, wide) / 4, piece);
+    loop_(count, double(rows) * std::min(cols, wide), piece);
     for (int k = 1; k < count; ++k) {
       const T* const sum = Ar_ + std::ptrdiff_t(k) * m_;
       for (int l = 0; l < rows - 1; ++l) x[l] += sum[l];

@@ -94,11 +94,14 @@ class Tridiagonalization {
       for (const int block : {k, count - 1 - k}) {
         const int j = block * wide;
         add_symmetric(n - j, A(i + j, i + j), std::ptrdiff_t(lda_), std::min(wide, n - j), v + j, sum + j, i + j);
-        if (count - 1 - k == k) break;
+        if (block == count - 1 - k) break;  // the one in the middle is no pair
       }
     };
-    loop_(both, double(n) * std::min(n, wide), pair);
-    for (int k = 1; k < both; ++k) add_columns(n, sums_ + std::ptrdiff_t(k) * n_, std::ptrdiff_t(n_), 1, &one_, w);
+    loop_(both, 2.0 * n * std::min(n, wide), pair);
+    for (int k = 1; k < both; ++k) {
+      const T* const sum = sums_ + std::ptrdiff_t(k) * n_;
+      for (int l = 0; l < n; ++l) w[l] += sum[l];
+    }
   }
 
   /// The lower triangle from row i on, less P Q^T with c columns.
@@ -108,7 +111,6 @@ class Tridiagonalization {
       gemm('N', 'T', n_ - j, std::min(wide, n_ - j), c, T(-1), P(j, 0), n_, Q(j, 0), n_, T(1), A(j, j), lda_);
   }
 
-  static constexpr T one_ = T(1);
   int n_, lda_;
   T *A_, *d_, *e_, *tau_, *P_, *Q_, *less_, *dots_, *sums_;
   const Loop& loop_;
