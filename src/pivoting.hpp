@@ -123,26 +123,32 @@ void require_pivots(Context<Exec>& ctx, const Batch<const S>& U, int pivots, Dia
       });
 }
 
-struct First {
-  int at = Kokkos::Experimental::finite_max_v<int>;
-  KOKKOS_FUNCTION void join(const First& o) { at = o.at < at ? o.at : at; }
+/// The first pivot, counted from zero, that counts as zero, and the first that is no number.
+struct FirstPivots {
+  static constexpr int none = Kokkos::Experimental::finite_max_v<int>;
+  int zero = none, nonfinite = none;
+  KOKKOS_FUNCTION void join(const FirstPivots& o) {
+    zero = o.zero < zero ? o.zero : zero;
+    nonfinite = o.nonfinite < nonfinite ? o.nonfinite : nonfinite;
+  }
 };
 
 /// zero_pivot = the first pivot that counts as zero, counted from one. info = the same where U has to be `invertible`;
-/// else what getrf says that is not about a zero pivot.
+/// what getrf says that is not about a zero pivot; or the first pivot that is no number though all of A are.
 template <class Exec, class S>
 void note_pivots(Context<Exec>& ctx, const Batch<S>& U, const int* info, bool invertible, Diagnosis* d) {
-  constexpr int none = Kokkos::Experimental::finite_max_v<int>;
-  reduce_matrices<First>(
+  reduce_matrices<FirstPivots>(
       ctx, "frechet::lu::pivots", U.rows < U.cols ? U.rows : U.cols, 1, U.count,
-      KOKKOS_LAMBDA(int b, int i, int, First& acc) {
-        if (is_zero_pivot(U(b, i, i))) acc.join({i});
+      KOKKOS_LAMBDA(int b, int i, int, FirstPivots& acc) {
+        if (is_zero_pivot(U(b, i, i))) acc.join({i, FirstPivots::none});
+        if (!finite(U(b, i, i))) acc.join({FirstPivots::none, i});
       },
-      KOKKOS_LAMBDA(int b, const First& acc) {
-        const int zero = acc.at < none ? acc.at + 1 : 0;
-        const bool failed = info[b] > 0 && (zero == 0 || info[b] < zero);
+      KOKKOS_LAMBDA(int b, const FirstPivots& acc) {
+        const int zero = acc.zero < FirstPivots::none ? acc.zero + 1 : 0;
+        const bool failed = info[b] > 0 && (zero == 0 || info[b] < zero),
+                   overflowed = acc.nonfinite < FirstPivots::none && d[b].nonfinite == 0;
         d[b].zero_pivot = zero;
-        d[b].info = failed ? info[b] : invertible ? zero : 0;
+        d[b].info = failed ? info[b] : overflowed ? acc.nonfinite + 1 : invertible ? zero : 0;
       });
 }
 

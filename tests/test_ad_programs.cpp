@@ -319,6 +319,13 @@ TEST(CheckDerivatives, HasNoFalseAlarms) {
       },
       a, "another");
   expect_ok([](auto X) { return matmul(X, solve(X, X)); }, a, "another");
+  expect_ok([](auto X) { return solve(X, X); }, a, "a constant");
+  expect_ok(
+      [](auto X) {
+        const auto f = qr(X);
+        return inner(f.Q, f.Q);
+      },
+      a, "another constant");
   // One scale for each input, and the precision of the least precise.
   const auto tiny = put<Vector<double>>(Z(1e-3) * random.matrix(3, 1)),
              huge = put<Vector<double>>(Z(1e3) * random.matrix(3, 1));

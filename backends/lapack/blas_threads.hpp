@@ -20,23 +20,21 @@ extern "C" int openblas_get_parallel() __attribute__((weak));  // 0: without thr
 
 namespace frechet::backend::lapack {
 
-/// What the library says of its threads, as openblas_get_parallel does; of others than OpenBLAS nothing is known.
-enum class BlasThreads { none, own, openmp, unknown };
-
-inline BlasThreads blas_threads() {
+/// Whether BLAS calls on several OpenMP threads at once are safe and run on a core each. Not so with an OpenBLAS that
+/// has threads of its own, which all would share, or none, which may lack locks. Other libraries are taken to do it.
+inline bool takes_parallel_calls() {
 #if defined(__ELF__)
-  static const auto threads =
-      openblas_get_parallel == nullptr ? BlasThreads::unknown : static_cast<BlasThreads>(openblas_get_parallel());
-  return threads;
+  static const bool takes = openblas_get_parallel == nullptr || openblas_get_parallel() == 2;
+  return takes;
 #else
-  return BlasThreads::unknown;
+  return true;
 #endif
 }
 
-/// Threads that BLAS calls can be made on at once, each on a core: one where all would share the library's own.
+/// Threads that BLAS calls can be made on at once.
 inline int threads_for_calls() {
 #if defined(_OPENMP)
-  return omp_in_parallel() || blas_threads() == BlasThreads::own ? 1 : omp_get_max_threads();
+  return omp_in_parallel() || !takes_parallel_calls() ? 1 : omp_get_max_threads();
 #else
   return 1;
 #endif
@@ -80,14 +78,14 @@ struct Grid {
   int count() const { return rows.count * cols.count; }
 
   /// k multiplications for each entry. Pieces are large enough for a thread, and as square as can be, since each reads
-  /// its rows of A and its columns of B. One piece where the library's `own` threads are as fast.
-  static Grid of_product(int m, int n, double k, int threads, bool own) {
+  /// its rows of A and its columns of B. One piece where the library's own threads are as fast.
+  static Grid of_product(int m, int n, double k, int threads) {
     constexpr double least = 1 << 17;  // multiplications of a piece: nothing up to 64 x 64 x 64 is split
     constexpr double most = 384.0 * 384.0 * 384.0;
     constexpr int row_step = 16, column_step = 8;
     const double work = double(m) * n * k;
     Grid best{{m, 1, row_step}, {n, 1, column_step}};
-    if (threads < 2 || work <= 2 * least || (own && work > most)) return best;
+    if (threads < 2 || work <= 2 * least || work > most) return best;
     const int pieces = static_cast<int>(std::min(double(threads), work / least));
     const auto traffic = [](const Grid& g) {
       return double(g.rows.extent) / g.rows.count + double(g.cols.extent) / g.cols.count;

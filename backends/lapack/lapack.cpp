@@ -106,19 +106,26 @@ template <class Exec, class S>
 void getrf(Context<Exec>& ctx, Batch<S> A, int* pivots, int* info, Driver driver) {
   const int k = std::min(A.rows, A.cols);
   const bool blocked = choose<Exec, S>(Operation::lu, driver, A.rows, A.cols, A.count) == Driver::blocked;
+  std::fill_n(info, A.count, 0);
+  if (k == 0) return;
   Scope scope(ctx);
-  S* const work = ctx.template take<S>(blocked && k > 0 ? lapack::PivotedLu<S>::scratch(A.rows, A.cols) : 0);
+  S* const work = ctx.template take<S>(lapack::PivotedLu<S>::scratch(A.rows, A.cols));
+  S* const before = ctx.template take<S>(blocked ? 0 : std::size_t(A.rows) * A.cols);
   const auto loop = lapack::loop_on(ctx);
   for (int b = 0; b < A.count; ++b) {
     int* piv = pivots + std::size_t(b) * k;
+    const auto factor = [&] { info[b] = lapack::PivotedLu<S>(A.matrix(b), A.ld, piv, work, loop).run(A.rows, A.cols); };
     if (blocked) {
-      info[b] = k == 0 ? 0 : lapack::PivotedLu<S>(A.matrix(b), A.ld, piv, work, loop).run(A.rows, A.cols);
+      factor();
       continue;
     }
-    info[b] = 0;
-    if (k == 0) continue;
+    lapack::copy_matrix(A.rows, A.cols, A.matrix(b), A.ld, before, A.rows);
     Routines<S>::getrf(&A.rows, &A.cols, A.matrix(b), &A.ld, piv, info + b);
     for (int i = 0; i < k; ++i) --piv[i];  // LAPACK counts from one
+    if (lapack::denormal_pivot(k, A.matrix(b), A.ld)) {
+      lapack::copy_matrix(A.rows, A.cols, before, A.rows, A.matrix(b), A.ld);
+      factor();
+    }
   }
 }
 

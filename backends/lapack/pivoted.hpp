@@ -16,6 +16,21 @@
 namespace frechet::backend::lapack {
 
 template <class S>
+void copy_matrix(int m, int n, const S* A, int lda, S* B, int ldb) {
+  for (int j = 0; j < n; ++j) std::copy_n(A + std::ptrdiff_t(j) * lda, m, B + std::ptrdiff_t(j) * ldb);
+}
+
+/// Whether a pivot is denormal: libraries that multiply by its reciprocal (OpenBLAS 0.3.21) leave NaN and Inf then.
+template <class S>
+bool denormal_pivot(int k, const S* A, int lda) {
+  for (int i = 0; i < k; ++i) {
+    const Real<S> size = Kokkos::abs(A[i + std::ptrdiff_t(i) * lda]);
+    if (size > 0 && size < std::numeric_limits<Real<S>>::min()) return true;
+  }
+  return false;
+}
+
+template <class S>
 class PivotedLu {
  public:
   using Blocked = BlockedTrsm<S>;

@@ -13,8 +13,7 @@ namespace frechet::backend::lapack {
 template <class S>
 void gemm(char ta, char tb, int m, int n, int k, S alpha, const S* A, int lda, const S* B, int ldb, S beta, S* C,
           int ldc) {
-  const Grid grid = Grid::of_product(m, n, is_complex<S> ? 4.0 * k : double(k), threads_for_calls(),
-                                     blas_threads() != BlasThreads::none);
+  const Grid grid = Grid::of_product(m, n, is_complex<S> ? 4.0 * k : double(k), threads_for_calls());
   const auto piece = [&](int r, int c) {
     const int i = grid.rows.first(r), j = grid.cols.first(c), rows = grid.rows.first(r + 1) - i,
               cols = grid.cols.first(c + 1) - j;

@@ -12,7 +12,8 @@
 
 namespace frechet {
 
-/// What check_derivatives found. Errors are relative to the size of the terms that make up the compared numbers.
+/// What check_derivatives found. Errors are relative to the size of the terms that make up the compared numbers; zero
+/// where these differ by no more than the rounding of the function's value, as derivatives of a constant do.
 struct DerivativeReport {
   double jvp_against_differences = 0;  ///< <c, jvp(v)> against a central difference of <c, f>
   double vjp_against_jvp = 0;          ///< <vjp(c), v> against <c, jvp(v)>
@@ -215,11 +216,13 @@ DerivativeReport check_derivatives(AdContext<Exec>& ad, const F& f, const In& in
   detail::set_point(x, at);
   program.forward(x, values);
   fence();
-  const auto c = detail::random_like(detail::point_of(values), random, true);
+  const auto result = detail::point_of(values), c = detail::random_like(result, random, true);
   detail::set_point(cotangents, c);
-  const auto error = [](double a, double b, double size) {
+  const double rounding = 100 * decltype(c)::sizes(c, result) *
+                          (precise ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon());
+  const auto error = [](double a, double b, double size, double noise) {
     if (!std::isfinite(a) || !std::isfinite(b)) return std::numeric_limits<double>::infinity();
-    return a == b ? 0.0 : std::abs(a - b) / std::max(size, std::max(std::abs(a), std::abs(b)));
+    return std::abs(a - b) <= noise ? 0.0 : std::abs(a - b) / std::max(size, std::max(std::abs(a), std::abs(b)));
   };
 
   DerivativeReport report;
@@ -230,7 +233,7 @@ DerivativeReport check_derivatives(AdContext<Exec>& ad, const F& f, const In& in
   const double slope = decltype(c)::dot(c, moved), size = decltype(c)::sizes(c, moved);
   const auto g = gradient_at(at);
   const double reverse = decltype(g)::dot(g, v);
-  report.vjp_against_jvp = error(reverse, slope, std::max(size, decltype(g)::sizes(g, v)));
+  report.vjp_against_jvp = error(reverse, slope, std::max(size, decltype(g)::sizes(g, v)), rounding);
   auto value_program = ad.value_program(f, views);
   const auto value_at = [&](double step) {
     detail::set_point(x, at.moved(step, v));
@@ -239,7 +242,7 @@ DerivativeReport check_derivatives(AdContext<Exec>& ad, const F& f, const In& in
     return decltype(c)::dot(c, detail::point_of(values));
   };
   report.jvp_against_differences =
-      error(detail::difference(value_at, h), slope, std::max(size, decltype(g)::sizes(g, v)));
+      error(detail::difference(value_at, h), slope, std::max(size, decltype(g)::sizes(g, v)), rounding / h);
 
   std::string second = "not asked for";
   if (options.second_order) try {
@@ -256,9 +259,9 @@ DerivativeReport check_derivatives(AdContext<Exec>& ad, const F& f, const In& in
       const double scale =
           std::max(1e-3 * decltype(g)::sizes(g, u), std::max(decltype(g)::sizes(hv, u), decltype(g)::sizes(hu, v)));
       const double uhv = decltype(g)::dot(hv, u);
-      report.hvp_asymmetry = error(uhv, decltype(g)::dot(hu, v), scale);
+      report.hvp_asymmetry = error(uhv, decltype(g)::dot(hu, v), scale, 100 * rounding);
       const auto slope_at = [&](double step) { return decltype(g)::dot(gradient_at(at.moved(step, v)), u); };
-      report.hvp_against_differences = error(detail::difference(slope_at, h), uhv, scale);
+      report.hvp_against_differences = error(detail::difference(slope_at, h), uhv, scale, rounding / h);
       report.second_order = true;
     } catch (const ArgumentError& e) {
       second = e.what();
