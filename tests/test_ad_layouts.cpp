@@ -86,5 +86,25 @@ TEST(AdLayouts, ElementwiseOperations) {
   }
 }
 
+/// The same input at another address gives the same bits: sums are grouped by rows, not by where lines of memory begin.
+TEST(Address, does_not_change_results) {
+  const Exec exec;
+  for (const int n : {65, 128, 200}) {
+    const Vector<double> w("w", n), first("first", n), memory("memory", n * n + 8), vectors("vectors", n * n + 8);
+    for (int offset = 0; offset < 8; ++offset) {
+      using Unmanaged = Kokkos::View<double**, Kokkos::LayoutLeft, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+      const Unmanaged A(memory.data() + offset, n, n), V(vectors.data() + offset, n, n);
+      const auto host = Kokkos::create_mirror_view(A);
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i) host(i, j) = std::sin(1.0 + i * j) + std::cos(1.0 + i + j);
+      Kokkos::deep_copy(A, host);
+      frechet::eigh(exec, A, w, V);
+      exec.fence();
+      if (offset == 0) Kokkos::deep_copy(first, w);
+      EXPECT_TRUE(identical(fetch(w), fetch(first))) << "n = " << n << ", offset " << offset;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace frechet::test

@@ -335,47 +335,6 @@ TEST(CheckDerivatives, HasNoFalseAlarms) {
   expect_ok([](auto x, auto Y) { return std::tuple(inner(x, x), norm(Y) * sum(Y)); }, std::tie(tiny, single), "float");
 }
 
-TEST(Norm, FirstDerivativesAtEveryScale) {
-  AdContext<Exec> ad;
-  const auto f = [](auto y) { return norm(y); };
-  for (const double scale : {1e-310, 1e-200, 1e-160, 1.0, 1e160, 1e200, 1e307}) {
-    Dense x(3, 1);
-    for (int i = 0; i < 3; ++i) x(i) = scale * (i == 1 ? -2 : 1);
-    const auto X = put<Vector<double>>(x);
-    const double size = std::sqrt(6.0);
-    EXPECT_NEAR(number(ad.jvp(f, X, X).first) / scale, size, 1e-12) << scale;
-    EXPECT_NEAR(number(ad.jvp(f, X, X).second) / scale, size, 1e-12) << scale;
-    auto [value, pullback] = ad.vjp(f, X);
-    const Vector<double> g("g", 3);
-    pullback(1.0, g);
-    EXPECT_NEAR(fetch(g)(1).real(), -2 / size, 1e-12) << scale;
-  }
-  Dense x(3, 1);
-  x(0) = x(2) = std::numeric_limits<double>::quiet_NaN();
-  const auto X = put<Vector<double>>(x), zero = put<Vector<double>>(Dense(3, 1));
-  EXPECT_TRUE(std::isnan(number(ad.jvp(f, X, X).second)));
-  EXPECT_EQ(number(ad.jvp(f, zero, zero).second), 0);
-  auto [value, pullback] = ad.vjp(f, X);
-  const Vector<double> g("g", 3);
-  pullback(1.0, g);
-  EXPECT_TRUE(std::isnan(fetch(g)(1).real()));
-}
-
-TEST(Norm, SecondDerivativesDoNotOverflow) {
-  AdContext<Exec> ad;
-  for (const double scale : {1e-160, 1.0, 1e160, 1e200}) {
-    Dense x(2, 1), v(2, 1);
-    x(0) = 3 * scale;
-    x(1) = 4 * scale;
-    v(0) = 1;
-    const auto [value, gradient, product] =
-        ad.hvp([](auto y) { return norm(y); }, put<Vector<double>>(x), put<Vector<double>>(v));
-    const Dense H = fetch(product);
-    EXPECT_NEAR(H(0).real() * scale, 0.128, 1e-14) << scale;
-    EXPECT_NEAR(H(1).real() * scale, -0.096, 1e-14) << scale;
-  }
-}
-
 TEST(Map, MixesScalarsAndKeepsState) {
   using S = Kokkos::complex<double>;
   Random random(38, true);
